@@ -7,6 +7,23 @@ import type { CheckpointReader, ChunkRow, ChunkState, RunState, Search, SingleSe
 const PAGE_SIZE = 500;
 
 /**
+ * Reads rows page by page, until a page is not full.
+ * @param after the key before the first row.
+ * @param read reads at most `size` rows, or rows of as many chunks, with keys above a key, ordered by it.
+ */
+export async function* pagesOf<Row, Key>(
+  after: Key,
+  keyOf: (row: Row) => Key,
+  read: (after: Key, size: number) => Promise<readonly Row[]>,
+  size = PAGE_SIZE,
+): AsyncGenerator<readonly Row[]> {
+  for (let page = await read(after, size); page.length > 0; page = await read(keyOf(page.at(-1)!), size)) {
+    yield page;
+    if (page.length < size) return;
+  }
+}
+
+/**
  * The chunks of a round in the order of the source, without split ones. Each chunk is read when it is asked for, so
  * chunks that are cut or split meanwhile are seen.
  * @param round 0: the source's own chunks.
@@ -35,14 +52,8 @@ export async function* eachChunk(
   states: readonly ChunkState[],
   pageSize = PAGE_SIZE,
 ): AsyncGenerator<ChunkRow> {
-  let after = 0;
-  for (;;) {
-    const page = await checkpoint.chunksIn(run, states, after, pageSize);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < pageSize) return;
-    after = last.number;
-  }
+  const read = (after: number, limit: number) => checkpoint.chunksIn(run, states, after, limit);
+  for await (const page of pagesOf(0, ({ number }) => number, read, pageSize)) yield* page;
 }
 
 /**
@@ -68,15 +79,12 @@ export async function* eachSearch(
   firstRecord = 1,
   lastRecord = Number.MAX_SAFE_INTEGER,
 ): AsyncGenerator<Search> {
-  let after = firstRecord - 1;
-  for (;;) {
-    const page = await checkpoint.searches(run, after, PAGE_SIZE);
+  const read = (after: number, limit: number) => checkpoint.searches(run, after, limit);
+  for await (const page of pagesOf(firstRecord - 1, ({ record }) => record, read)) {
     for (const search of page) {
       if (search.record > lastRecord) return;
       yield search;
     }
-    if (page.length < PAGE_SIZE) return;
-    after = page.at(-1)!.record;
   }
 }
 
@@ -90,14 +98,8 @@ export async function* eachSingleSearch(
   checkpoint: Pick<CheckpointReader, 'singleSearches'>,
   pipeline: string | undefined,
 ): AsyncGenerator<SingleSearch> {
-  let after = '';
-  for (;;) {
-    const page = await checkpoint.singleSearches(pipeline, after, PAGE_SIZE);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.id;
-  }
+  const read = (after: string, limit: number) => checkpoint.singleSearches(pipeline, after, limit);
+  for await (const page of pagesOf('', ({ id }) => id, read)) yield* page;
 }
 
 /** Whether the run is open or is being published: `enrich` continues it. False if no state is known. */

@@ -13,7 +13,7 @@ import type {
   Upload,
   UploadSum,
 } from '../checkpoint/checkpoint.js';
-import { eachSearch, eachSingleSearch } from '../checkpoint/walk-run.js';
+import { eachSearch, eachSingleSearch, pagesOf } from '../checkpoint/walk-run.js';
 import { dayOf, monthOf } from '../config/sections/calendar.js';
 import { priceOf } from './origins.js';
 
@@ -147,20 +147,14 @@ async function* allPages<Line>(
   }
 }
 
-const pageChunks = 500;
-
 async function* uploadEntries(
   checkpoint: Pick<CheckpointReader, 'uploads'>,
   run: LedgerRun,
   { pricePerRecord }: LedgerOptions,
 ): AsyncGenerator<readonly LedgerEntry[]> {
-  let after = 0;
-  for (;;) {
-    const page = await checkpoint.uploads(run.id, after, pageChunks);
-    const last = page.at(-1);
-    if (last === undefined) return;
+  const read = (after: number, chunks: number) => checkpoint.uploads(run.id, after, chunks);
+  for await (const page of pagesOf(0, ({ chunk }) => chunk, read)) {
     yield ledgerEntries(run, page, pricePerRecord);
-    after = last.chunk;
   }
 }
 

@@ -10,6 +10,7 @@ import type {
   Run,
   SpentOnDay,
 } from '../checkpoint/checkpoint.js';
+import { pagesOf } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
 import { dayOf } from '../config/sections/calendar.js';
 import { createRedact, type HoldsSecrets, secretsOf } from '../hide-secrets.js';
@@ -67,7 +68,6 @@ export interface StoppedBy {
 
 const MAX_LISTED = 500;
 const BINS = 120;
-const PAGE = 1000;
 const SPEND_DAYS = 31;
 const DAY = 86_400_000;
 
@@ -187,11 +187,6 @@ async function* eachTime(
   checkpoint: Pick<CheckpointReader, 'chunkTimes'>,
   run: string,
 ): AsyncGenerator<ChunkTimes> {
-  for (let after = 0; ; ) {
-    const page = await checkpoint.chunkTimes(run, after, PAGE);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.number;
-  }
+  const read = (after: number, limit: number) => checkpoint.chunkTimes(run, after, limit);
+  for await (const page of pagesOf(0, ({ number }) => number, read)) yield* page;
 }

@@ -4,6 +4,7 @@ import type { Segment, StoredPart } from '../../types.js';
 import type { Answered, CheckpointReader, SpentOnDay } from '../checkpoint-reader.js';
 import { unpackNumbers } from '../packed-numbers.js';
 import type { RecordedLoad } from '../publication.js';
+import { pagesOf } from '../walk-run.js';
 import {
   STORED_PARTS,
   type StoredChunk,
@@ -134,8 +135,6 @@ type ChunkRead =
   | 'failureReasons'
   | 'answered';
 
-const REASONS_PAGE = 1_000;
-
 function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
   const byNumber = read<StoredChunk>('SELECT * FROM chunks WHERE run = @run AND number = @chunk');
   const picked = read<{ numbers: Buffer }>(
@@ -180,14 +179,13 @@ function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
     nextStretch: async (run, afterRecord) => toStretchIfAny((await next({ run, afterRecord }))[0]),
     failureReasons: async (run) => {
       const counter = createReasonCounter();
-      for (let after = 0; ; ) {
-        const page = await reasons({ run, after, limit: REASONS_PAGE });
+      const readPage = (after: number, limit: number) => reasons({ run, after, limit });
+      for await (const page of pagesOf(0, ({ first }) => first, readPage)) {
         for (const { reasons } of page) {
           for (const reason of JSON.parse(reasons) as readonly FailureReason[]) counter.add(reason);
         }
-        if (page.length < REASONS_PAGE) return counter.top();
-        after = page.at(-1)!.first;
       }
+      return counter.top();
     },
     answered: async (run) => (await answered({ run }))[0]!,
   };
