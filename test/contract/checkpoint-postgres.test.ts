@@ -183,3 +183,12 @@ it('replaces a damaged part by the same content, which is fetched again', async 
   await removeUnnamedPieces({ openParts: async () => connection!, fence: { held: undefined } }, 'nightly');
   expect((await read()).equals(Buffer.concat(pieces))).toBe(true);
 });
+
+it('keeps no bytes of a run whose files are removed', async () => {
+  await empty();
+  const store = createPostgresParts(async () => connection!, { held: undefined });
+  const part = { fileStatus: 'SUCCESSFUL', part: 0 } as const;
+  for (const run of ['R1', 'R2']) await (await store.ofRun(run)).writePart(1, part, [Buffer.from('one')]);
+  await store.remove('R1');
+  expect((await store.runs()).map(({ run }) => run)).toEqual(['R2']);
+});
