@@ -48,3 +48,26 @@ it('says of a variable which worker lacks it, and what to do', () => {
     'stop the workers, set BAD_TOKEN where they are started, start them again; then: foliopipe enqueue --again east',
   );
 });
+
+it('says how a worker gets a new token, and that of no other trouble', () => {
+  const hint = `set FOLIOPIPE_TOKEN, then run the same command again: foliopipe run -c '${file}'`;
+  const hintOf = (exitCode: number | null, given: string | null = hint) =>
+    problemInJobWords({ code: 'TOKEN_REFUSED', message: 'm', hint: given }, exitCode, job, {
+      file,
+      host: 'h',
+    }).hint;
+  const own = `set FOLIOPIPE_TOKEN, then put it back with: foliopipe enqueue --again east: foliopipe enqueue ${config}`;
+  expect(hintOf(7)).toBe(`${own}; a variable must be set for the worker, which reads it when it starts`);
+  expect(hintOf(2)).toBe(own);
+  expect(hintOf(null)).toBe(own);
+  expect(hintOf(7, null)).toBeNull();
+  expect(hintOf(5)).toContain('wait until the worker does it again');
+});
+
+it('names the config of a job that was enqueued without a file', () => {
+  const none = { pipeline: 'east', from: { host: 'a', files: [] } };
+  expect(inJobWords(`chunks: wrong (${file}:23), 12:30`, none, file)).toBe(
+    'chunks: wrong (the config), 12:30',
+  );
+  expect(inJobWords(':9 at the beginning', none, file)).toBe(':9 at the beginning');
+});
