@@ -13,7 +13,7 @@ interface S3Request {
 const DENIED_HINTS: ReadonlyMap<string, string> = new Map([
   [
     'CredentialsProviderError',
-    'no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+    'no credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or log in again (aws sso login)',
   ],
   ...['ExpiredToken', 'ExpiredTokenException', 'TokenRefreshRequired'].map(
     (code) => [code, 'renew the credentials, which have expired (aws sts get-caller-identity)'] as const,
@@ -66,6 +66,15 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
       ...details(`set output.s3.region, or AWS_REGION; ${GO_ON}`),
     });
   }
+  if (isMisaddressed(error)) {
+    return new ConfigError(
+      'OUTPUT_STORE_REFUSED',
+      `${name}: the address or the region of the store is malformed`,
+      details(
+        `correct AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL and AWS_REGION, or unset them and write output.s3; ${GO_ON}`,
+      ),
+    );
+  }
   if (code === 'NoSuchBucket') {
     return new ConfigError(
       'OUTPUT_BUCKET_MISSING',
@@ -104,6 +113,13 @@ export function translateError(error: unknown, { name, right }: S3Request): unkn
     `${name}: the store refuses ${right} (${reply})`,
     details(`check output.path and output.s3, ${GO_ON}`),
   );
+}
+
+/** Whether the client cannot make an address of the variables and profiles of AWS. */
+function isMisaddressed(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const isAddress = error.name === 'EndpointError' || ('code' in error && error.code === 'ERR_INVALID_URL');
+  return isAddress || error.message.startsWith('Region not accepted');
 }
 
 /** Whether the store has no object of this name, or no such upload. */

@@ -52,6 +52,25 @@ describe('an error of an S3 store', () => {
     expect(translateError(fail(facts), request)).toMatchObject({ code, exitCode, hint: expect.any(String) });
   });
 
+  it.each<[string, Facts]>([
+    ['an address that is none', { name: 'TypeError', code: 'ERR_INVALID_URL', message: 'Invalid URL' }],
+    [
+      'an address of another kind',
+      { name: 'EndpointError', message: 'Custom endpoint `http://u:pw@h` was not' },
+    ],
+    [
+      'a region that is no name',
+      { message: 'Region not accepted: region="us east" is not a valid hostname' },
+    ],
+  ])('of the variables of AWS is no bug: %s', (_, facts) => {
+    expect(translateError(fail(facts), request)).toMatchObject({
+      code: 'OUTPUT_STORE_REFUSED',
+      exitCode: 2,
+      message: expect.not.stringContaining('pw'),
+      hint: expect.stringContaining('AWS_ENDPOINT_URL'),
+    });
+  });
+
   it('names the host that is not found', () => {
     const error = Object.assign(fail({ code: 'ENOTFOUND' }), { hostname: 's3.us-east-1.amazonaws.com' });
     expect(translateError(error, request)).toMatchObject({
