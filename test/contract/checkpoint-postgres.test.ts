@@ -112,6 +112,26 @@ describeSharedFiles(
   newFolder,
 );
 
+it('names no content whose pieces were removed before it was complete', async () => {
+  await empty();
+  connection ??= await openStateConnection(database);
+  const session = connection;
+  let asked = 0;
+  const query: PostgresSession['query'] = async (...args) => {
+    const rows = await session.query(...args);
+    asked += 1;
+    if (asked === 1) await database.query('DELETE FROM foliopipe.shared_pieces');
+    return rows;
+  };
+  const open = async () => ({ ...session, query });
+  const fence = { held: undefined };
+  const shared = createSharedFiles({ open, place: database.place, fence, folder: null });
+  const path = join(await newFolder(), 'segment');
+  await writeFile(path, randomBytes(1_500_000));
+  await expect(shared.put('reuse/a', path)).rejects.toMatchObject({ code: 'STATE_DATABASE_FAILED' });
+  expect(await shared.list('')).toEqual([]);
+});
+
 it('keeps what another state has in the same folder', async () => {
   const other = await server.createDatabase();
   await (await openState(other)).close();

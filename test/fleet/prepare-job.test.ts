@@ -65,3 +65,14 @@ it('keeps the flags that were given for the commands that texts name, with absol
   const settings = ['source.path=/typed/in.csv', 'chunks.maxRecords=5', `service.token=\${OTHER}`];
   expect(job.from).toEqual({ host: 'here', files: [file], settings: [...settings, `state=\${STATE_URL}`] });
 });
+
+it('refuses standard input, which no worker has, and names no flags where none were given', async () => {
+  const file = join(await folder(), 'piped.yaml');
+  await writeFile(file, yaml);
+  // The token is needed by the worker alone.
+  const env = { STATE_URL: 'postgres://u:p@h/d' };
+  const options = { files: [file], env, overrides: [], cwd: '/typed' };
+  expect((await prepareJob(options, {}, 'here')).job.from).toEqual({ host: 'here', files: [file] });
+  await writeFile(file, yaml.replace('/data/source.csv', '"-"'));
+  await expect(prepareJob(options, {}, 'here')).rejects.toMatchObject({ code: 'FLEET_STDIN', exitCode: 2 });
+});
