@@ -111,7 +111,7 @@ export interface BossOptions {
   readonly monitorVacuum: boolean;
 }
 
-interface BossModule {
+export interface BossModule {
   readonly PgBoss: new (options: BossOptions) => Boss;
 }
 
