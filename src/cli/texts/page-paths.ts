@@ -3,7 +3,7 @@
  * `docs/faults.md`; in a project that has installed the package, that file is in `node_modules`.
  */
 import { createRequire } from 'node:module';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, parse, relative, sep } from 'node:path';
 
 const require = createRequire(import.meta.url);
 
@@ -28,7 +28,9 @@ export function withPagePaths(text: string, folder = dirname(packageFile), cwd =
   if (!isInstalled || cwd === undefined) return text;
   const near = relative(cwd, folder);
   const isFar = near.split(sep).filter((step) => step === '..').length > MAX_STEPS_UP;
-  return text.replaceAll(page, (name) => join(isFar ? folder : near, name));
+  // A service works in the root folder, and its log is read elsewhere.
+  const isService = cwd === parse(cwd).root;
+  return text.replaceAll(page, (name) => join(isFar || isService ? folder : near, name));
 }
 
 /** @returns undefined if the folder was removed. */

@@ -27,6 +27,12 @@ it('gives the whole path of a package that is installed elsewhere', () => {
   );
 });
 
+it('gives the whole path in the root folder, in which a service of systemd works: its log is read elsewhere', () => {
+  expect(withPagePaths('see docs/faults.md', '/opt/job/node_modules/foliopipe', '/')).toBe(
+    'see /opt/job/node_modules/foliopipe/docs/faults.md',
+  );
+});
+
 it('leaves files of the user with a similar name alone', () => {
   const own = '/srv/docs/faults.md, my-docs/faults.md and config/nightly.yaml';
   expect(withPagePaths(own, '/srv/job/node_modules/foliopipe', '/srv/job')).toBe(own);
