@@ -98,3 +98,67 @@ it('shows workers that are gone, runs of lost workers, and dead letters in their
   );
   expect(text.indexOf('earlier: ')).toBeLessThan(text.indexOf('later: '));
 });
+
+const nothing = { workers: [], runs: [], waiting: [], schedules: [], deadLetters: [] };
+const alive = { ...worker(1, 100), state: 'working' as const, isAlive: true };
+
+it.each<[string, Partial<DeadLetter['problem']>, readonly string[], string]>([
+  ['no hint', { hint: null }, [], 'foliopipe enqueue --again east'],
+  ['a hint', { hint: 'look at it' }, [], 'look at it; then: foliopipe enqueue --again east'],
+  [
+    'a limit that --yes lifts',
+    { exitCode: 9, hint: 'add --yes' },
+    [],
+    'add --yes; then: foliopipe enqueue --again --yes east',
+  ],
+  [
+    'a limit that it does not lift',
+    { exitCode: 9, hint: 'wait for the month' },
+    [],
+    'wait for the month; then: foliopipe enqueue --again east',
+  ],
+  [
+    'another exit code, whose hint has --yes',
+    { exitCode: 2, hint: 'correct it; no --yes helps' },
+    [],
+    'correct it; no --yes helps; then: foliopipe enqueue --again east',
+  ],
+  [
+    'a hint with the command',
+    { hint: 'type foliopipe enqueue --again east' },
+    [],
+    'type foliopipe enqueue --again east',
+  ],
+  [
+    'no hint, and a file',
+    { hint: null },
+    ['/cfg/a.yaml'],
+    'if you have changed the config: foliopipe enqueue /cfg/a.yaml (on vm); if not: foliopipe enqueue --again east',
+  ],
+])('says what puts back a run that waits with %s', (_, problem, files, next) => {
+  const one = letter('east', seconds(10), 4, '');
+  const told = { ...one, from: { host: 'vm', files }, problem: { ...one.problem, run: 'R7', ...problem } };
+  const lines = fleetText({ ...nothing, deadLetters: [told] }, now).split('\n');
+  expect(lines.slice(0, 2)).toEqual([
+    '1 run waits for a person',
+    `  east, run R7: exit ${problem.exitCode ?? 4}, 10s ago on vm`,
+  ]);
+  expect(lines[3]).toBe(`    next: ${next}`);
+});
+
+it('says that no worker is running only where something waits for one', () => {
+  const advice = 'no worker is running; start one with: foliopipe worker';
+  const waits = { pipeline: 'east', since: now, from: now, trouble: null, madeUpFor: null };
+  const waiting = [waits, { ...waits, pipeline: 'west' }];
+  expect(fleetText({ ...nothing, waiting }, now)).toContain(`2 jobs wait\n  east  waits for 0s`);
+  expect(fleetText({ ...nothing, waiting }, now)).toContain(advice);
+  expect(fleetText({ ...nothing, waiting, workers: [alive] }, now)).not.toContain(advice);
+  const deadLetters = [letter('east', 0, 4, 'h'), letter('west', 0, 4, 'h')];
+  const letters = fleetText({ ...nothing, deadLetters }, now);
+  expect(letters).toContain('2 runs wait for a person');
+  expect(letters).not.toContain(advice);
+  expect(fleetText({ ...nothing, workers: [alive] }, now)).toBe(
+    '1 worker\n  vm 1  working, 0 of 2 runs  (foliopipe 0.1.0, Node 24.1.0)\n',
+  );
+  expect(fleetText(nothing, now)).toContain('nothing here yet: enqueue a run with: foliopipe enqueue');
+});
