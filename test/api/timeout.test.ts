@@ -9,8 +9,9 @@ const TURN = 2;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
-  vi.useRealTimers();
+  // In this order: a spy would put the fake timer back, for all later files of the worker.
   vi.restoreAllMocks();
+  vi.useRealTimers();
 });
 
 describe('a time-out', () => {
