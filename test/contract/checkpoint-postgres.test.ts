@@ -112,6 +112,33 @@ describeSharedFiles(
   newFolder,
 );
 
+it('reads, replaces and removes a content where it was written, also after the setting was changed', async () => {
+  const folder = await newFolder();
+  const inDatabase = await openShared(null);
+  const place = { open: async () => connection!, place: database.place, fence: { held: undefined }, folder };
+  const inFolder = createSharedFiles(place);
+  const path = join(await newFolder(), 'local');
+  const put = async (shared: typeof inFolder, name: string, content: string) => {
+    await writeFile(path, content);
+    await shared.put(name, path);
+  };
+  const read = async (shared: typeof inFolder, name: string) => {
+    let text = '';
+    for await (const piece of shared.read((await shared.find(name))!)) text += Buffer.from(piece);
+    return text;
+  };
+  for (const name of ['a', 'b', 'c']) await put(inDatabase, name, `first ${name}`);
+  expect(await read(inFolder, 'a')).toBe('first a');
+  await put(inFolder, 'b', 'second b');
+  await inFolder.remove(['c']);
+  const pieces = () => database.query('SELECT DISTINCT file FROM foliopipe.shared_pieces');
+  expect(await pieces()).toHaveLength(1);
+  expect(await read(inDatabase, 'b')).toBe('second b');
+  await database.query("INSERT INTO foliopipe.shared_pieces (file, piece, bytes) VALUES ('left', 0, 'x')");
+  await inFolder.removeUnnamed(-60_000);
+  expect(await pieces()).toHaveLength(1);
+});
+
 it('names no content whose pieces were removed before it was complete', async () => {
   await empty();
   connection ??= await openStateConnection(database);
