@@ -140,6 +140,11 @@ async function dropMoved(
   return true;
 }
 
+/** Values that no longer matter once everything is sent, as for `findDoneRun`. */
+function decidesHowItIsSent(key: string): boolean {
+  return key.startsWith('chunks.') || key === 'upload.duplicates';
+}
+
 /** Finds a run that exists already, to collect it, retry it or publish it again. */
 async function findExisting(
   given: ResumeContext,
@@ -164,7 +169,11 @@ async function findExisting(
   if (wanted === true && isCompleted(run)) return { run, found: 'done' };
   if (run.prunedAt !== null) throw prunedError(run);
   const frozen = Object.entries(fixedValues(given.config, service));
-  const compared = wanted === true ? frozen : frozen.filter(([key]) => !isOutputValue(key));
+  const isDone = options.sendsNothing === true && isCompleted(run);
+  const compared =
+    wanted === true
+      ? frozen
+      : frozen.filter(([key]) => !isOutputValue(key) && !(isDone && decidesHowItIsSent(key)));
   checkFixedValues(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });
   const config = withOutputPath(given.config, run);
   const { copies } = given;

@@ -10,6 +10,7 @@ import {
   openCheckpointReader,
   planRun,
   publish,
+  retry,
   summarizeRun,
 } from '../../../pipelines/index.js';
 import { B, enrichB, expectPublication, listen, withDoneJob } from '../../helpers/jobs/done-job.js';
@@ -160,6 +161,21 @@ describe('a done run', () => {
         found: 'done',
         publication: 1,
       });
+    });
+  });
+
+  it('is written again by publish under other chunk settings and upload.duplicates, and not retried', async () => {
+    await withDoneJob(async (job, run) => {
+      const output = await readFile(job.outputPath);
+      const others = job.config({ chunks: { maxRecords: 7 }, upload: { duplicates: 'once' } });
+      await writeFile(job.outputPath, 'edited\n');
+      await expect(job.enrich({ chunks: { maxRecords: 7 } })).rejects.toMatchObject({
+        code: 'OUTPUT_CHANGED',
+        hint: expect.stringContaining(`foliopipe publish ${run}`),
+      });
+      expect(await publish(others, run)).toMatchObject({ exitCode: 0, publication: 2 });
+      expect(await readFile(job.outputPath)).toEqual(output);
+      await expect(retry(others, run)).rejects.toMatchObject({ code: 'CONFIG_FROZEN' });
     });
   });
 
