@@ -18,7 +18,7 @@ import { publishAgain } from './publish-again.js';
 import { withReadyRun } from './with-ready-run.js';
 
 /** Work on a run that a deadline may stop. */
-export type RunWork = (options: RunOptions) => Promise<RunSummary>;
+type RunWork = (options: RunOptions) => Promise<RunSummary>;
 
 /**
  * Does the work. If its deadline stops it and `options.publishPartial` is set, publishes what is done.

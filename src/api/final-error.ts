@@ -25,7 +25,7 @@ export interface Call {
 }
 
 /** Why a call is not tried again; `gave-up`: a retry would be possible, but its time is over. */
-export type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
+type Ending = Exclude<Decision['kind'], 'retry'> | 'gave-up';
 
 export function finalError(ending: Ending, failure: Failure, call: Call): FoliopipeError {
   const what = describeFailure(failure);

@@ -19,7 +19,7 @@ import {
   sendRequest,
 } from './send-request.js';
 
-export interface HttpClientOptions extends Omit<Connection, 'agent'> {
+interface HttpClientOptions extends Omit<Connection, 'agent'> {
   readonly proxies: Proxies;
 }
 

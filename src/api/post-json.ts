@@ -13,7 +13,7 @@ import { openHttpClient, type Proxies } from './http-client.js';
 import { isSuccess } from './send-request.js';
 import { openAwakeClock } from './timeout.js';
 
-export interface PostOptions {
+interface PostOptions {
   readonly address: { reveal(): string };
   /** Sent as `Idempotency-Key`, the same on each try. */
   readonly id: string;

@@ -22,7 +22,7 @@ export interface RequestsOptions {
   readonly timeouts: { readonly idle: Milliseconds };
 }
 
-export interface Requests {
+interface Requests {
   /** The file is opened when the request is sent, and again for each further attempt. */
   upload(upload: UploadRequest): HttpRequest;
   track(folio: string): HttpRequest;

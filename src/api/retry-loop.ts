@@ -38,7 +38,7 @@ export interface RetryTimes {
   readonly giveUpAfter: Milliseconds;
 }
 
-export interface RetryLoopOptions {
+interface RetryLoopOptions {
   readonly limiter: RequestLimiter;
   readonly retry: RetryTimes;
   /** How long the service must keep saying that something does not exist before it counts as lost. */

@@ -10,7 +10,7 @@ export interface AwakeClock {
   now(): Milliseconds;
 }
 
-export interface OpenAwakeClock extends AwakeClock {
+interface OpenAwakeClock extends AwakeClock {
   close(): void;
 }
 

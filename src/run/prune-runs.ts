@@ -16,7 +16,7 @@ import {
 import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import { systemClock } from '../streams/clock.js';
 
-export interface PruneContext extends CopiesContext {
+interface PruneContext extends CopiesContext {
   readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
   readonly files: FileStore;
   readonly answers: Pick<AnswerStore, 'removeChoice'>;
@@ -24,7 +24,7 @@ export interface PruneContext extends CopiesContext {
   readonly logger: Logger;
 }
 
-export interface PruneLimits {
+interface PruneLimits {
   /** Runs that ended before this are pruned; epoch milliseconds. */
   readonly before: number;
   /** Epoch milliseconds. */
@@ -122,7 +122,7 @@ async function removeAllCopiesBut(
   await removeOldPlans(join(config.stateDir, 'spool'), systemClock.now());
 }
 
-export interface CopiesContext {
+interface CopiesContext {
   readonly checkpoint: Pick<CheckpointReader, 'runs'>;
   /** The store of copies that all machines see. */
   readonly copies?: SharedCopies | undefined;

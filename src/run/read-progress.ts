@@ -120,7 +120,7 @@ export function watchRun(id: string, sources: ProgressSources, onProgress: OnPro
 const READ_EVERY: Milliseconds = 500;
 
 /** What a snapshot is made from. */
-export interface SnapshotFacts {
+interface SnapshotFacts {
   readonly run: Run;
   readonly tally: Tally;
   readonly ended: Answered;
@@ -207,7 +207,7 @@ function sumOf(counts: Readonly<Record<string, number>>): number {
 }
 
 /** Records a second, as an average since the first call; null until a record is answered. Never negative. */
-export type Rate = (records: number, at: number) => number | null;
+type Rate = (records: number, at: number) => number | null;
 
 /** Measures from the first call on, so that the work of an earlier process does not count. Times in milliseconds. */
 export function createRate(): Rate {

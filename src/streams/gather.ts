@@ -2,7 +2,7 @@
 import type { Milliseconds } from '../types.js';
 
 /** Passes items on, several together. */
-export interface Gathered<T> {
+interface Gathered<T> {
   /** Resolves when the work on the item, and on those with it, has ended; throws its error. */
   add(item: T): Promise<void>;
   /** Begins the work on what waits now. */

@@ -34,7 +34,7 @@ export function bucketOf(first: number): number {
 }
 
 /** Entries of one bucket; the array is valid during the call only. */
-export type OnBucket = (bucket: number, entries: Int32Array) => void;
+type OnBucket = (bucket: number, entries: Int32Array) => void;
 
 export class HashBuckets {
   readonly #memory = new KernelMemory<BucketsExports>();

@@ -8,7 +8,7 @@ import type { Milliseconds } from '../types.js';
 const DRIFT = 0.001;
 
 /** A question and its answer. */
-export interface Exchange {
+interface Exchange {
   /** By this process's clock, which must be monotonic. */
   readonly asked: Milliseconds;
   readonly answered: Milliseconds;

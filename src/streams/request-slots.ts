@@ -16,7 +16,7 @@ export interface TakenSlots {
   readonly answeredAt: number;
 }
 
-export interface SlotsAsked {
+interface SlotsAsked {
   readonly count: number;
   /**
    * The least time between a request and the n-th one after it, if the limit allows n requests a second.

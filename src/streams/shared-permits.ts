@@ -44,7 +44,7 @@ export interface PermitAnswer {
   readonly learns: { readonly opened: boolean; readonly ended: boolean };
 }
 
-export interface SharedPermitsOptions {
+interface SharedPermitsOptions {
   readonly clock: Clock;
   /** Called with each answer, and with whether this pipeline waits for more permits. */
   readonly onAnswer?: (answer: PermitAnswer, isWaiting: boolean) => void;

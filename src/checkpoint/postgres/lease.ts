@@ -20,7 +20,7 @@ import {
 } from '../pipeline-lock.js';
 
 /** How long a lease lasts, and how often it is renewed, in ms. */
-export interface LeaseTimes {
+interface LeaseTimes {
   readonly lease: number;
   readonly renew: number;
 }

@@ -9,8 +9,8 @@ export interface RebuiltChunk extends Omit<ChunkRow, 'state' | 'counts'> {
   readonly state: Exclude<ChunkState, 'uploading' | 'finished' | 'downloaded'>;
 }
 
-export type RebuiltUpload = Omit<Upload, 'run'> & { readonly day: string };
-export type RebuiltSearch = Search & { readonly day: string };
+type RebuiltUpload = Omit<Upload, 'run'> & { readonly day: string };
+type RebuiltSearch = Search & { readonly day: string };
 
 export interface RebuiltRun {
   readonly head: RunLine;

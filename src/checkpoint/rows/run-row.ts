@@ -98,7 +98,7 @@ function toJoinMethod(json: string | null): JoinMethod | null {
   return json === null ? null : ({ judged: null, ...JSON.parse(json) } as JoinMethod);
 }
 
-export function parseOrNull<T>(json: string | null): T | null {
+function parseOrNull<T>(json: string | null): T | null {
   return json === null ? null : (JSON.parse(json) as T);
 }
 

@@ -39,7 +39,7 @@ import {
 } from './run-row.js';
 
 /** Makes a read from a statement with `@name` for each value. */
-export type MakeRead = <Row>(
+type MakeRead = <Row>(
   sql: string,
 ) => (values: Readonly<Record<string, string | number | null>>) => Promise<readonly Row[]>;
 

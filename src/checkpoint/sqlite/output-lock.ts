@@ -45,7 +45,7 @@ export interface Taken {
   readonly holder: LockHolder | undefined;
 }
 
-export interface OutputLock extends HeldLock {
+interface OutputLock extends HeldLock {
   /**
    * Makes sure that the lock is still held: takes it again where its file was removed or replaced.
    * @returns the process that has taken it meanwhile; undefined if it is held.
@@ -55,10 +55,7 @@ export interface OutputLock extends HeldLock {
 }
 
 /** `held`: by this call. `none`: this disk has no locks. */
-export type OutputLocking =
-  | { readonly kind: 'held'; readonly lock: OutputLock }
-  | Taken
-  | { readonly kind: 'none' };
+type OutputLocking = { readonly kind: 'held'; readonly lock: OutputLock } | Taken | { readonly kind: 'none' };
 
 /**
  * Takes the lock of an output without waiting. Its folder must exist.

@@ -173,7 +173,7 @@ export function expectRow<Row>(row: Row | undefined, method: string, missing: st
  *
  * SQLite locks the database and its shared memory, never the log. So closing this descriptor frees no lock.
  */
-export interface LogSync {
+interface LogSync {
   /** Why a sync has failed. */
   readonly failure: { readonly error: unknown } | undefined;
   /**

@@ -31,7 +31,7 @@ const SAVED = '.saved-';
 const UNFINISHED = '.tmp';
 
 /** Looks at the files of an open database. */
-export interface WatchedPlace {
+interface WatchedPlace {
   /**
    * Called before a change and before the end. The first time that a file is gone, it writes a copy of the whole
    * database beside it.

@@ -18,12 +18,12 @@ import { showText } from '../../text.js';
 import { withOwnDialect } from '../check/check-source.js';
 
 /** Records, and how their sent fields are found. */
-export interface FoundRecords {
+interface FoundRecords {
   readonly records: Table;
   readonly fields: SentFields;
 }
 
-export interface FindRecordsOptions extends Pick<OpenSourceOptions, 'copies' | 'signal'> {
+interface FindRecordsOptions extends Pick<OpenSourceOptions, 'copies' | 'signal'> {
   /** The newest run of the pipeline. */
   readonly latest: Run | undefined;
 }

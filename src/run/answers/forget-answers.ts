@@ -30,7 +30,7 @@ export interface Forgotten {
   readonly failed: number;
 }
 
-export interface ForgetContext {
+interface ForgetContext {
   readonly checkpoint: Pick<
     Checkpoint,
     'segments' | 'latestRun' | 'recordSegment' | 'recordSegmentsForgotten'

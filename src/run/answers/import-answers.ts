@@ -51,7 +51,7 @@ export interface ImportedAnswers extends ImportFacts {
   readonly replaced: boolean;
 }
 
-export interface ImportContext {
+interface ImportContext {
   readonly checkpoint: Pick<Checkpoint, 'segments' | 'recordSegment' | 'knownColumns'>;
   readonly answers: Pick<AnswerStore, 'openSegment' | 'removeSegment'>;
   readonly signal: AbortSignal;

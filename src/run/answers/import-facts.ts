@@ -11,7 +11,7 @@ import { isFileMissing } from '../../streams/system-error.js';
 import { serviceNames } from '../configured-service.js';
 
 /** Where the time comes from: the caller, the manifest, or the file's last change. */
-export type PaidFrom = 'given' | 'manifest' | 'file';
+type PaidFrom = 'given' | 'manifest' | 'file';
 
 export interface ImportFacts {
   /** When the answers were paid for, if their rows do not say; epoch milliseconds. */

@@ -20,7 +20,7 @@ export interface ImportLayout {
 /** The column that a delta file has and an output has not. */
 const CHANGE = 'change';
 
-export interface ImportNames {
+interface ImportNames {
   /** The answers' columns and their names in the file; undefined: they are found by the names of the others. */
   readonly columns?: Readonly<Record<string, string>>;
   /** The columns that the service is known to add. */

@@ -15,7 +15,7 @@ export interface RowOutcomes {
   unanswered: number;
 }
 
-export interface ImportedRows {
+interface ImportedRows {
   /** The sent columns after the record's number, as an upload holds them. */
   readonly rows: Table;
   readonly numbers: Int32Array;

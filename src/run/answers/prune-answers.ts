@@ -7,7 +7,7 @@ import type { Choice, Segment } from '../../types.js';
 import { isUsable } from '../open/choose-records.js';
 import { IMPORT, isExpired } from './show-answers.js';
 
-export interface PruneAnswersContext {
+interface PruneAnswersContext {
   readonly checkpoint: Pick<
     Checkpoint,
     'segments' | 'runHeads' | 'longestAges' | 'recordSegment' | 'recordSegmentsForgotten'
@@ -16,7 +16,7 @@ export interface PruneAnswersContext {
   readonly config: Config;
 }
 
-export interface PruneAnswersTerms {
+interface PruneAnswersTerms {
   /** Epoch milliseconds. */
   readonly now: number;
   /** Only report what would be removed. */

@@ -11,7 +11,7 @@ import { isUsable } from '../open/choose-records.js';
  * of another `reuse.epoch`, so that they are only compared with; `expired`: all are too old; `empty`: forgotten; `lost`:
  * their file is missing or has another length, and a run makes it again or is refused.
  */
-export type Unused = 'service' | 'columns' | 'epoch' | 'expired' | 'empty' | 'lost';
+type Unused = 'service' | 'columns' | 'epoch' | 'expired' | 'empty' | 'lost';
 
 /** The answers that one run, or one import, has stored. */
 export interface ShownSegment

@@ -44,7 +44,7 @@ export interface StillToWrite {
 }
 
 /** The room that something needs, or that a disk has. */
-export interface Room {
+interface Room {
   readonly bytes: Bytes;
   /** How many more files. */
   readonly files: number;

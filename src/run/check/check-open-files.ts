@@ -12,7 +12,7 @@ const OWN_FILES = 14;
 const SERVICE_FILES = 4;
 
 /** How many files the process has open, and how many it may open. */
-export interface OpenFiles {
+interface OpenFiles {
   readonly open: number;
   readonly limit: number;
 }

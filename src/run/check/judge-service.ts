@@ -17,7 +17,7 @@ export interface Verdict {
   readonly error: FoliopipeError | null;
 }
 
-export interface ServiceVerdicts {
+interface ServiceVerdicts {
   readonly service: Verdict;
   readonly token: Verdict;
 }

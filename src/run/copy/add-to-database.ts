@@ -24,7 +24,7 @@ import { copyParts, shareFiles } from './copy-files.js';
 
 const BEGIN = 'BEGIN';
 
-export interface AddedState {
+interface AddedState {
   readonly checkpoint: Checkpoint;
   readonly database: PostgresState;
   readonly shared: SharedFiles;

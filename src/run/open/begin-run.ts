@@ -145,7 +145,7 @@ async function checkNewRun(
 }
 
 /** What is known of a run from its first moment on. */
-export type NewRun = Pick<Run, 'id' | 'pipeline' | 'createdAt' | 'frozen'>;
+type NewRun = Pick<Run, 'id' | 'pipeline' | 'createdAt' | 'frozen'>;
 
 /**
  * A run that may begin. Nothing of it is recorded yet.

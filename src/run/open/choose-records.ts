@@ -27,7 +27,7 @@ export interface ChooseContext {
 }
 
 /** Looks up the records of a source while it is checked. */
-export interface ChoiceWatch extends RecordWatch {
+interface ChoiceWatch extends RecordWatch {
   /** The earlier runs whose answers cannot be reused, or not all of them. */
   readonly lost: readonly string[];
   /** The look-up of all records; undefined if the check did not have to read them. */

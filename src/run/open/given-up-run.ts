@@ -39,7 +39,7 @@ interface Sum {
   readonly records: number;
 }
 
-export interface GivenUpContext {
+interface GivenUpContext {
   readonly config: Config;
   readonly checkpoint: Pick<CheckpointReader, 'tally' | 'spending' | 'replyKinds'>;
 }

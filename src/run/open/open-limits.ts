@@ -12,7 +12,7 @@ import type { Milliseconds } from '../../types.js';
 import type { RunOptions } from '../run-options.js';
 import type { OpenState } from './open-state.js';
 
-export interface Limits {
+interface Limits {
   readonly folios: Permits;
   /** Undefined: the client limits its requests itself. */
   readonly requests: RequestLimiter | undefined;

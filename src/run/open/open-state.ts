@@ -38,7 +38,7 @@ export interface StateContext {
 }
 
 /** The config's keys that say where the state is. */
-export type StateConfig = Pick<Config, 'pipeline' | 'stateDir' | 'state' | 'files'>;
+type StateConfig = Pick<Config, 'pipeline' | 'stateDir' | 'state' | 'files'>;
 
 /** The state of a pipeline while its lock is held. */
 export interface OpenState {
@@ -137,7 +137,7 @@ export async function withState<T>(
 }
 
 /** A checkpoint, the stored answers and the copies of sources, for work with them. */
-export interface AnswersState extends StateContext {
+interface AnswersState extends StateContext {
   readonly checkpoint: Checkpoint;
   readonly answers: AnswerStore;
   readonly copies: Stores['copies'];
@@ -181,7 +181,7 @@ export async function withAnswers<T>(
   );
 }
 
-export interface LockRequest {
+interface LockRequest {
   readonly pipeline: string;
   readonly holder: LockHolder;
   /** How long to wait for the lock; 0 does not wait, Infinity waits for ever. */

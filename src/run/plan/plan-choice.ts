@@ -32,7 +32,7 @@ export interface PlannedRecords {
   readonly toSend: ChosenAnswers['toSend'] | undefined;
 }
 
-export interface PlanContext extends Omit<ChooseContext, 'checkpoint'> {
+interface PlanContext extends Omit<ChooseContext, 'checkpoint'> {
   readonly checkpoint: CheckpointReader | undefined;
   /** Epoch milliseconds. */
   readonly now: number;

@@ -16,7 +16,7 @@ export interface Preview {
   readonly records: readonly (readonly string[])[];
 }
 
-export interface PlannedChunks {
+interface PlannedChunks {
   readonly count: number;
   readonly records: number;
   readonly bytes: number;

@@ -62,7 +62,7 @@ export interface Plan {
   readonly disks: readonly DiskNeed[];
 }
 
-export interface PlannedStep {
+interface PlannedStep {
   readonly kind: 'begin' | 'continue' | 'done' | 'withheld' | 'changed';
   /** The run that would continue, is done or withheld, or has a changed source; null for a new run. */
   readonly run: string | null;

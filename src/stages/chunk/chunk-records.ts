@@ -20,7 +20,7 @@ import {
 import { type SaveChunkNeeds, saveChunk } from './chunk-content.js';
 import { type CutChunk, createUploadLayout, cutChunks } from './cut-chunks.js';
 
-export type ChunkRecordsNeeds = SaveChunkNeeds &
+type ChunkRecordsNeeds = SaveChunkNeeds &
   Pick<RunContext, 'canary' | 'chosen' | 'config' | 'uploads' | 'signal'> & {
     readonly checkpoint: Pick<
       Checkpoint,

@@ -16,7 +16,7 @@ import {
 } from './folio-parts.js';
 import { type RefetchPartsNeeds, refetchParts } from './refetch-parts.js';
 
-export type DownloadPartsNeeds = RefetchPartsNeeds &
+type DownloadPartsNeeds = RefetchPartsNeeds &
   Pick<RunContext, 'clock' | 'config' | 'controller' | 'deferred' | 'logger' | 'keepsChunks'> & {
     readonly checkpoint: Pick<
       Checkpoint,

@@ -23,7 +23,7 @@ export type FailedRecordsNeeds = MergeChunksNeeds & {
 };
 
 /** Some failed records of one chunk. */
-export interface FailedRecords {
+interface FailedRecords {
   /** A chunk of the source: `downloaded`, or `refused` with a single record. */
   readonly chunk: ChunkRow;
   /** All records of the chunk; valid until the next item is asked for. */

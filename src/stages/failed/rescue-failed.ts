@@ -17,7 +17,7 @@ import { expectStillHeld, NotAdmitted, takeBackIfLong, whyAmbiguous } from '../s
 import type { FailedRecordsNeeds } from './failed-records.js';
 import { checkRescueColumns, type SearchableRecord, searchableRecords } from './searchable-records.js';
 
-export type RescueFailedNeeds = FailedRecordsNeeds &
+type RescueFailedNeeds = FailedRecordsNeeds &
   Pick<RunContext, 'api' | 'controller' | 'deferred' | 'clock' | 'lock'> & {
     readonly checkpoint: Pick<Checkpoint, 'recordSearchIntent' | 'recordSearchEnd' | 'recordUnmerged'>;
   };
@@ -145,7 +145,7 @@ function isRecordRefused(error: unknown): error is RefusedError {
 }
 
 /** Where a search is recorded. Each method resolves when its change is durable. */
-export interface SearchRecording<T> {
+interface SearchRecording<T> {
   readonly begin: () => Promise<void>;
   readonly answer: (reply: SearchReply) => Promise<T>;
   /** `dropped`: the search was certainly not accepted. */

@@ -14,7 +14,7 @@ import { positionAfter, recordsFrom, watchFiles } from '../read-source.js';
 import { heldRecords } from '../submit/unreadable-replies.js';
 import { type FailedRecordsNeeds, failedNumbers } from './failed-records.js';
 
-export type RetryFailedNeeds = FailedRecordsNeeds &
+type RetryFailedNeeds = FailedRecordsNeeds &
   SaveChunkNeeds &
   Pick<RunContext, 'uploads'> & {
     readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'lastCut' | 'pickedRecords' | 'attempts' | 'tally'>;

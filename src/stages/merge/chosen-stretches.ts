@@ -26,7 +26,7 @@ import type { AnsweredBlocks } from './whole-chunks.js';
 /** The limits of a stretch. They are small, so that memory stays flat whatever share of the records is sent. */
 const STRETCH = { records: 8_192, bytes: 2 * 1024 * 1024 };
 
-export interface ChosenStretchesOptions {
+interface ChosenStretchesOptions {
   /** The columns that the service adds, as the output has them. */
   readonly columns: readonly string[];
   /** The cause for records without an answer; without it they are an error. */

@@ -10,7 +10,7 @@ import type { MergeChunksNeeds } from './merge-needs.js';
 import { type MergedStretch, openStretchMerger } from './merge-stretch.js';
 import { expectedColumns, learnColumns, learnRetriedColumns } from './result-columns.js';
 
-export type MergePartlyNeeds = MergeChunksNeeds & {
+type MergePartlyNeeds = MergeChunksNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'tally'>;
 };
 

@@ -23,7 +23,7 @@ export interface MergeResultsOptions {
   readonly fromFirst?: boolean | undefined;
 }
 
-export type MergeResultsNeeds = MergeChunksNeeds &
+type MergeResultsNeeds = MergeChunksNeeds &
   JudgeFirstChunksNeeds &
   Pick<RunContext, 'controller' | 'given'> & {
     readonly checkpoint: Pick<Checkpoint, 'lastStretch'>;

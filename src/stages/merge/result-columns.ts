@@ -124,7 +124,7 @@ export async function learnColumns(
 }
 
 /** The columns that come from rounds or searches. */
-export interface RetriedColumns {
+interface RetriedColumns {
   readonly columns: readonly string[];
   /** Whether the service chose them. The config chooses the columns of searches. */
   readonly learned: boolean;

@@ -16,7 +16,7 @@ import { recordsFrom } from '../read-source.js';
 import type { JoinChunk } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 
-export interface RoundAnswers {
+interface RoundAnswers {
   /**
    * Replaces the answers of records that a round has answered again; a later round replaces an earlier one. Blocks must
    * come in the order of the source.

@@ -24,7 +24,7 @@ import type { ChunkRecords } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { sentRecords, withSkipped } from './skipped-records.js';
 
-export type LastMergedNeeds = Pick<RunContext, 'id' | 'chosen'> & {
+type LastMergedNeeds = Pick<RunContext, 'id' | 'chosen'> & {
   readonly checkpoint: Pick<Checkpoint, 'lastStretch' | 'nextChunk' | 'recordUnmerged'>;
 };
 

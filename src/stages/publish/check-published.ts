@@ -13,7 +13,7 @@ import { isEchoChanged } from '../merge/join-chunk.js';
  * `in-place`: the output is there and matches the config. `publish`: it must be published again for this reason; a file
  * at its path, if any, was published by this pipeline.
  */
-export type OutputState =
+type OutputState =
   | { readonly kind: 'in-place'; readonly manifest: boolean; readonly marker: boolean }
   | { readonly kind: 'publish'; readonly why: string };
 

@@ -15,7 +15,7 @@ import { type KeepAnswersNeeds, keepAnswers, removeReplaced } from './keep-answe
 import { measureDrift } from './measure-drift.js';
 import { removeUnneeded } from './waiting-files.js';
 
-export type ConfirmRowsNeeds = KeepAnswersNeeds &
+type ConfirmRowsNeeds = KeepAnswersNeeds &
   Pick<RunContext, 'clock' | 'given' | 'output'> & {
     readonly checkpoint: Pick<Checkpoint, 'lastRound' | 'recordConfirmed' | 'replyKinds' | 'run'>;
   };

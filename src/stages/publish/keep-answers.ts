@@ -25,7 +25,7 @@ export type KeepAnswersNeeds = MakeSegmentNeeds & {
 };
 
 /** A segment of a run, and the id of the older one that it replaces. */
-export interface KeptAnswers {
+interface KeptAnswers {
   readonly segment: Segment;
   readonly replaced: string | undefined;
 }

@@ -19,7 +19,7 @@ import { commitPublication, type PutInPlaceNeeds, putInPlace } from './put-in-pl
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 import { type WithholdNeeds, withholdOutput } from './withhold-output.js';
 
-export type AppendMergedNeeds = Pick<
+type AppendMergedNeeds = Pick<
   RunContext,
   'id' | 'source' | 'config' | 'at' | 'work' | 'clock' | 'logger' | 'chosen'
 > & {
@@ -29,7 +29,7 @@ export type AppendMergedNeeds = Pick<
   >;
 };
 
-export type PublishOutputNeeds = AppendMergedNeeds &
+type PublishOutputNeeds = AppendMergedNeeds &
   PutInPlaceNeeds &
   WithholdNeeds &
   Pick<RunContext, 'deferred'> & {

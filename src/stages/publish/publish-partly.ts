@@ -14,7 +14,7 @@ import {
 } from './put-in-place.js';
 import { warnAddedColumns, warnReusedColumns } from './warn-columns.js';
 
-export type PublishPartlyNeeds = PutInPlaceNeeds & {
+type PublishPartlyNeeds = PutInPlaceNeeds & {
   readonly checkpoint: Pick<Checkpoint, 'replyKinds'>;
 };
 

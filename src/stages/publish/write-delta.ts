@@ -15,7 +15,7 @@ import type { PublishedDelta } from '../../types.js';
 import { waitingBeside } from './beside-output.js';
 import { listKeyDrift } from './list-key-drift.js';
 
-export type DeltaNeeds = Pick<
+type DeltaNeeds = Pick<
   RunContext,
   'id' | 'source' | 'config' | 'chosen' | 'deltas' | 'output' | 'signal' | 'at' | 'logger'
 > & {

@@ -24,7 +24,7 @@ import { createColumnFinder } from '../merge/result-columns.js';
 import { incompleteError } from '../publish/check-complete.js';
 import { askedBefore } from './find-early-failures.js';
 
-export type CheckCanaryNeeds = MergeChunksNeeds &
+type CheckCanaryNeeds = MergeChunksNeeds &
   Pick<RunContext, 'deferred'> & {
     readonly checkpoint: Pick<
       Checkpoint,

@@ -41,7 +41,7 @@ export async function resolveRefused(
 }
 
 /** The facts on which a refusal is decided. */
-export interface Refusal {
+interface Refusal {
   /** HTTP status of the refusing reply. */
   readonly status: unknown;
   /** Records of the refused chunk. */

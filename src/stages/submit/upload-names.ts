@@ -6,7 +6,7 @@ import type { RunContext } from '../../run-context.js';
 import { oneLine } from '../../text.js';
 import type { Chunk } from '../../types.js';
 
-export interface UploadNames {
+interface UploadNames {
   /** `<pipeline>-<run>-<chunk>-<attempt>-<hash8>.csv`; the checkpoint inserts the number of the attempt. */
   readonly fileName: AttemptFileName;
   /** The template `upload.description`, with its placeholders filled in. */
@@ -46,7 +46,7 @@ export interface ParsedNames {
  * `same`: the file of this chunk. `other`: another file, with its names if they can be read. `unknown`: the names at
  * the service do not tell chunks apart.
  */
-export type Recognised =
+type Recognised =
   | { readonly is: 'same' }
   | { readonly is: 'unknown' }
   | { readonly is: 'other'; readonly named: ParsedNames | undefined };

@@ -72,7 +72,7 @@ function postponeFolio(
   return undefined;
 }
 
-export type RecheckLostFoliosNeeds = Pick<RunContext, 'id' | 'api' | 'signal' | 'logger'> & {
+type RecheckLostFoliosNeeds = Pick<RunContext, 'id' | 'api' | 'signal' | 'logger'> & {
   readonly checkpoint: Pick<Checkpoint, 'chunksIn' | 'attempts' | 'parts' | 'recordFound' | 'recordAdopted'>;
 };
 

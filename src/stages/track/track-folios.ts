@@ -23,7 +23,7 @@ import {
   sweepTime,
 } from './poll-schedule.js';
 
-export type TrackFoliosNeeds = Pick<
+type TrackFoliosNeeds = Pick<
   RunContext,
   | 'id'
   | 'config'

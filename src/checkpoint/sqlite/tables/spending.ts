@@ -4,7 +4,7 @@ import { AFTER_ALL_DAYS, hasCaps, NO_RUN, type Payer, refuseAboveCaps } from '..
 import type { Budget, Spending } from '../../state.js';
 import type { StateDatabase } from '../state-database.js';
 
-export interface BudgetChanges {
+interface BudgetChanges {
   /**
    * Reserves records in the budget of the payer's pipeline.
    * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; this rolls the transaction back.
