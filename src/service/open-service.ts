@@ -204,7 +204,7 @@ async function makeDataDir(dataDir: string): Promise<void> {
 }
 
 /** Creates a predictor. Loads the dictionary of industries only if the predictor uses it. */
-async function createPredictor(name: PredictorName): Promise<Predictor> {
+export async function createPredictor(name: PredictorName): Promise<Predictor> {
   if (name === 'hash') return createHashPredictor();
   const { createNaicsPredictor } = await import('./predictors/naics-predictor.js');
   return createNaicsPredictor();

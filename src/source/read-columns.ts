@@ -59,7 +59,7 @@ export function readColumns(decoded: Buffer, file: HeaderFile, option: HeaderOpt
  * Makes the names distinct. The first column with a name keeps it, the next ones are called `name_2`, `name_3` and so on.
  * A column without a name is called `column_7`, by its place. A name of the header is never given to another column.
  */
-function renameColumns(names: readonly string[]): string[] {
+export function renameColumns(names: readonly string[]): string[] {
   const taken = new Set(names);
   const used = new Set<string>();
   return names.map((name, at) => {
