@@ -55,6 +55,8 @@ export async function stopForRedirect(
   { number: chunk }: ChunkRow,
   { code, doubt, message, hint, facts }: AmbiguousUploadError,
 ): Promise<AmbiguousUploadError> {
+  const { stopped } = run.uploads;
+  run.uploads.stopped = true;
   // The client of a program may name neither the file nor what to do.
   const fileName = (await ambiguousFile(run.checkpoint, run.id, chunk))!;
   const hints = [hint, adoptHint(run.id, { chunk, fileName })].filter((each) => each !== undefined);
@@ -64,8 +66,7 @@ export async function stopForRedirect(
     facts: { ...facts, chunk },
   });
   // A run ends with its first error only. The redirects of other uploads in flight are logged here.
-  if (run.uploads.stopped) run.logger.warn({ chunk, code }, `${named.message}; ${named.hint}`);
-  run.uploads.stopped = true;
+  if (stopped) run.logger.warn({ chunk, code }, `${named.message}; ${named.hint}`);
   return named;
 }
 

@@ -613,6 +613,33 @@ describe('an upload that is redirected', () => {
     await expect(submitAll(run)).rejects.toMatchObject({ code: 'SERVICE_REDIRECTS' });
     expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', ...(seen[1] ? ['2.1 accepted'] : [])]);
   });
+
+  it('lets none begin while its file is looked up', async () => {
+    const service = failing({});
+    let [isSecondSent, isLookedUp] = [false, false];
+    const upload: PredictionApi['upload'] = async (request, signal) => {
+      if (request.file.name.includes('-1-1-')) {
+        while (!isSecondSent) await turns();
+        throw redirect(request.file.name);
+      }
+      isSecondSent = true;
+      while (!isLookedUp) await turns();
+      return service.upload(request, signal);
+    };
+    const run = await open({
+      records: 12,
+      config: { concurrency: { uploads: 2, folios: 16 } },
+      api: { ...service, upload },
+    });
+    const attempts: typeof run.checkpoint.attempts = async (...args) => {
+      isLookedUp = true;
+      await turns(100);
+      return run.checkpoint.attempts(...args);
+    };
+    const slow = { ...run, checkpoint: { ...run.checkpoint, attempts } };
+    await expect(submitAll(slow)).rejects.toMatchObject({ code: 'SERVICE_REDIRECTS' });
+    expect(await attemptsOf(run)).toEqual(['1.1 ambiguous', '2.1 accepted']);
+  });
 });
 
 it('an upload that waits is not taken for the one whose redirect ends the run', async () => {
