@@ -108,7 +108,7 @@ export function publicationChanges(make: MakeChange): Pick<Checkpoint, Publicati
     ),
     recordUnpublished: make(function* (run) {
       const { partial } = yield* publishing('recordUnpublished', run);
-      yield* ask(UNPUBLISH, { run });
+      yield* askForRow(UNPUBLISH, { run }, 'recordUnpublished', `no run ${run} that keeps its results`);
       if (!partial) yield* ask(UNMERGE, { run, fromRecord: 1 });
     }),
     recordReopened: make(function* (run) {
