@@ -154,7 +154,7 @@ async function writePieces(path: string, content: ByteStream): Promise<number> {
   return size;
 }
 
-/** A copy from the buffer pool. */
+/** A copy in a taken buffer. */
 export function copyOf(piece: Uint8Array): Buffer {
   const copy = takeBuffer(piece.length);
   copy.set(piece);
@@ -186,7 +186,7 @@ const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 interface RecentParts {
   /**
    * Keeps the content of a file; must be called right after the file was written.
-   * @param content the caller of `take` may return it to the buffer pool.
+   * @param content the caller of `take` may give it back.
    */
   keep(path: string, sha256: string, content: Buffer): void;
   /** Returns the content and no longer keeps it. */

@@ -17,7 +17,7 @@ export interface Prepared<Row> {
 let made = 0;
 
 /**
- * Makes a statement. Called once for each, when a module is loaded or a session is opened.
+ * Makes a statement. Called once for each.
  * @param sql with `@name` for each value.
  */
 export function statement<Row = Record<string, unknown>>(sql: string): Prepared<Row> {

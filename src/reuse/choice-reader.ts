@@ -36,16 +36,16 @@ export function openChoiceReader(run: string, choice: Choice, path: string): Cho
     }
   };
   // The caller may still use the answers of a lane when it takes those of the next one.
-  const pooled: IntBuffers = { ints: takeNumbers };
+  const taken: IntBuffers = { ints: takeNumbers };
   const reused = async function* (from: number, lineage: boolean) {
-    for (const { ints, first } of lanesFrom(directory.reused, from, pooled)) {
+    for (const { ints, first } of lanesFrom(directory.reused, from, taken)) {
       const found: NumberedAnswers = answersOfLane(ints, first, from, directory, lineage);
       if (found.numbers.length > 0) yield found;
     }
   };
   const outdated = async function* (from: number) {
     const scratch = new Scratch();
-    for (const { ints, first } of lanesFrom(directory.outdated, from, pooled)) {
+    for (const { ints, first } of lanesFrom(directory.outdated, from, taken)) {
       const sent = readLane(file.fd, directory.sent[first / 2 ** laneBits]!, scratch, damaged);
       const found = answersOfLane(onlySent(ints, first, sent), first, from, directory, true);
       if (found.numbers.length > 0) yield found;

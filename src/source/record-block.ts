@@ -56,7 +56,7 @@ export interface BlockReader {
 
 /**
  * Cuts a stream of batches into blocks. Reuses its arrays, which grow to the size of the largest block. `close` does not
- * give them back to the buffer pool, because the last block may be in use.
+ * give them back, because the last block may be in use.
  */
 export function createBlockReader(batches: AsyncGenerator<Batch>): BlockReader {
   const block = createGrowingBlock();

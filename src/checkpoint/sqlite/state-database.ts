@@ -19,7 +19,7 @@ import { translateStateError } from './translate-state-error.js';
 import { watchPlace } from './watch-place.js';
 
 export interface StateDatabase {
-  /** Makes a statement. Called once for each, when the methods are made. */
+  /** Makes a statement. Called once for each. */
   readonly prepare: Database['prepare'];
   /**
    * Makes a method of the port from work that writes, as one transaction that takes the write lock at its start. When
