@@ -140,9 +140,12 @@ async function dropMoved(
   return true;
 }
 
-/** Values that no longer matter once everything is sent, as for `findDoneRun`. */
+/**
+ * Values that no longer matter once everything is sent. `chunks.maxBytes` does: records that do not fit into a chunk are
+ * not read.
+ */
 function decidesHowItIsSent(key: string): boolean {
-  return key.startsWith('chunks.') || key === 'upload.duplicates';
+  return ['chunks.maxRecords', 'chunks.canary', 'upload.duplicates'].includes(key);
 }
 
 /** Finds a run that exists already, to collect it, retry it or publish it again. */

@@ -179,6 +179,16 @@ describe('a done run', () => {
     });
   });
 
+  it('is not written again by publish where other records are too large: the source would seem to have changed', async () => {
+    await withDoneJob(async (job, run) => {
+      const short = job.config({ chunks: { maxBytes: '1KB' } });
+      await expect(publish(short, run)).rejects.toMatchObject({
+        code: 'CONFIG_FROZEN',
+        message: expect.stringContaining('chunks.maxBytes'),
+      });
+    });
+  });
+
   it('is published again by collect if its source is unchanged', async () => {
     await withDoneJob(async (job, run) => {
       await rm(job.outputPath);
