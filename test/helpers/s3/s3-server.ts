@@ -55,6 +55,12 @@ export const s3Environment = {
   AWS_REGION: 'us-east-1',
 } as const;
 
+/** Gives them to this process, and takes all else of AWS from it: a profile, for example, would be used instead. */
+export function useS3Environment(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, s3Environment);
+}
+
 const bucket = 'nightly-out';
 
 export async function openS3Server(): Promise<S3Server> {
@@ -200,6 +206,6 @@ function refuse(request: IncomingMessage, response: ServerResponse, { status, co
 
 /** How a test reaches the store. */
 export function s3Options({ url }: Pick<S3Server, 'url'>): S3Options {
-  Object.assign(process.env, s3Environment);
+  useS3Environment();
   return { endpoint: url, region: null, forcePathStyle: true, connectMs: 5000, idleMs: 5000, attempts: 2 };
 }

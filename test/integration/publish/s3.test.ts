@@ -9,11 +9,11 @@ import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
-import { openS3Server, type S3Server, s3Environment } from '../../helpers/s3/s3-server.js';
+import { openS3Server, type S3Server, s3Environment, useS3Environment } from '../../helpers/s3/s3-server.js';
 
 let server: S3Server;
 beforeEach(async () => {
-  Object.assign(process.env, s3Environment);
+  useS3Environment();
   server = await openS3Server();
 });
 afterEach(() => server.close());
