@@ -47,7 +47,7 @@ export function* scanBuffer(bytes: Uint8Array, options: ScanOptions): Generator<
  * Scans all records of bytes in memory, such as a part of results.
  *
  * @param records how many there are, if that is known.
- * @returns a table over the bytes, whose arrays are taken.
+ * @returns a table over the bytes, whose arrays are from `takeNumbers`.
  */
 export function scanTable(bytes: Uint8Array, options: ScanOptions, records = FIRST_CAPACITY): Table {
   const { fields } = options;

@@ -154,7 +154,7 @@ async function writePieces(path: string, content: ByteStream): Promise<number> {
   return size;
 }
 
-/** A copy in a taken buffer. */
+/** A copy in a buffer of `takeBuffer`. */
 export function copyOf(piece: Uint8Array): Buffer {
   const copy = takeBuffer(piece.length);
   copy.set(piece);

@@ -100,7 +100,7 @@ function storedGzip(content: Uint8Array): Buffer {
   return file;
 }
 
-/** Compresses a piece to one member of a gzip file, in a taken buffer. */
+/** Compresses a piece to one member of a gzip file, in a buffer of `takeBuffer`. */
 async function compress(piece: Uint8Array): Promise<Buffer> {
   const gzip = spare.pop() ?? (createGzip(OPTIONS) as Gzip);
   try {
@@ -116,7 +116,7 @@ async function compress(piece: Uint8Array): Promise<Buffer> {
 /**
  * Decompresses a file of one or more members.
  * @param size its bytes, if the file is whole.
- * @returns a taken buffer, if it is not small. Of a stored member, a view of
+ * @returns a buffer of `takeBuffer`, if it is not small. Of a stored member, a view of
  *   `compressed`, whose checksum is not checked: the caller knows the hash of the content.
  * @throws when the content has more or fewer bytes, or cannot be decompressed.
  */

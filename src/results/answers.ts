@@ -180,7 +180,7 @@ export interface AnswerBuilder {
   answers(): Answers;
 }
 
-/** @param numbers of the records, ascending. The arrays of the answers are taken. */
+/** @param numbers of the records, ascending. The arrays of the answers are from `takeNumbers`. */
 export function createAnswerBuilder(numbers: Int32Array): AnswerBuilder {
   const sources: AnswerSource[] = [];
   const source = takeNumbers(numbers.length).fill(NO_SOURCE);

@@ -50,7 +50,7 @@ function assign(at: number, keys: Int32Array, numbers: Int32Array, part: Int32Ar
 
 /**
  * The record number of each row; -1 if its field holds no number that foliopipe could have sent. The array is
- * taken.
+ * from `takeNumbers`.
  */
 export function readKeys(table: Table, field: number): Int32Array<ArrayBuffer> {
   const { bytes, count, fields, starts, ends } = table;

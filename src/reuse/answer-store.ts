@@ -108,7 +108,7 @@ export interface ChosenAnswers {
   toSend(after: number): AsyncGenerator<readonly number[]>;
   /**
    * The reused answers of the records from a number on. Their tables are joined (`PartTable.isJoined`), and their
-   * arrays are taken (streams/large-buffers.ts): the caller may give them back after use.
+   * arrays are from `takeNumbers` (streams/large-buffers.ts): the caller may give them back after use.
    * @param lineage whether the sources name the run, folio, part and time of their answers.
    */
   reused(from: number, lineage: boolean): AsyncGenerator<NumberedAnswers>;

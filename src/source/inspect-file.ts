@@ -116,7 +116,7 @@ async function beginning(
   return { text: decode(sample, dialect), isWhole: sample.length < SAMPLE_BYTES, bytes: 0, lineFeeds: 0 };
 }
 
-/** The beginning of a file, unzipped, in a taken buffer. */
+/** The beginning of a file, unzipped, in a buffer of `takeBuffer`. */
 interface Sample {
   readonly sample: Buffer;
   readonly gzip: boolean;

@@ -54,7 +54,7 @@ export class RowsKernel {
   /**
    * Writes a row for each record.
    *
-   * @returns all rows, in a taken buffer.
+   * @returns all rows, in a buffer of `takeBuffer`.
    * @throws ConfigError `MEMORY_LIMIT` when a row does not fit, because a large column is chosen many times.
    */
   write(records: Table, parts: readonly AnswerPart[], order: RowOrder, writeOther: WriteOther): Buffer {
@@ -142,7 +142,7 @@ export class RowsKernel {
     this.#memory.reserve(this.#rowsEnd + size + 2 * SPARE_BYTES);
   }
 
-  /** Moves the rows out of the memory into a taken buffer. */
+  /** Moves the rows out of the memory into a buffer of `takeBuffer`. */
   #take(): Buffer {
     const rows = this.#memory.bytes.subarray(this.#rowsAt, this.#rowsEnd);
     const taken = takeBuffer(rows.length);
@@ -170,7 +170,7 @@ export class RowsKernel {
   }
 }
 
-/** All pieces in one taken buffer. Returns a single piece unchanged. */
+/** All pieces in one buffer of `takeBuffer`. Returns a single piece unchanged. */
 function concatenated(pieces: readonly Buffer[]): Buffer {
   if (pieces.length === 1) return pieces[0]!;
   const all = takeBuffer(pieces.reduce((sum, { length }) => sum + length, 0));

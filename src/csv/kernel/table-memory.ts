@@ -147,7 +147,7 @@ export function releaseNeeded(needed: readonly Table[], parts: readonly Table[])
   for (const [at, table] of needed.entries()) if (table !== parts[at]) releaseRange(table);
 }
 
-/** The rows `from` to `to` (exclusive) as a table that shares the bytes. Its arrays are taken. */
+/** The rows `from` to `to` (exclusive) as a table that shares the bytes. Its arrays are from `takeNumbers`. */
 export function rowRange(table: Table, from: number, to: number): Table {
   const { fields, starts, ends } = table;
   if (to <= from) return { bytes: NO_BYTES, count: 0, fields, starts: NO_OFFSETS, ends: NO_OFFSETS };

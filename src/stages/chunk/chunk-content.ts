@@ -149,7 +149,7 @@ export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
   for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
-/** Reads a complete content into a taken buffer. */
+/** Reads a complete content into a buffer of `takeBuffer`. */
 export async function readChunkContent(content: UploadContent): Promise<Buffer> {
   const file = takeBuffer(content.bytes);
   let length = 0;
