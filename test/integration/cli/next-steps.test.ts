@@ -15,19 +15,19 @@ function commandAfter(text: string, said: string): string[] {
   return /^foliopipe ([^;\n]+)/.exec(command!)![1]!.split(' ');
 }
 
-it('a run begun with --new and a stuck folio is gone on with, or ended, by what is printed', async () => {
+/** A job of 30 records on a service of its own, which never finishes the second folio. No poll goes on for long. */
+async function createStuckJob(pipeline: string) {
   const service = await openFakeService({
     finishedAtPoll: ({ chunk }) => (chunk === 2 ? Number.POSITIVE_INFINITY : 1),
   });
+  const settings = { poll: { timeout: '200ms' } };
+  const job = await createJob(await folder(), { pipeline, baseUrl: service.url, records: 30, settings });
+  return { service, job, here: { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder } };
+}
+
+it('a run begun with --new and a stuck folio is gone on with, or ended, by what is printed', async () => {
+  const { service, job, here } = await createStuckJob('stuck');
   try {
-    const settings = { poll: { timeout: '200ms' } };
-    const job = await createJob(await folder(), {
-      pipeline: 'stuck',
-      baseUrl: service.url,
-      records: 30,
-      settings,
-    });
-    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
     await copyFile(job.source, join(job.folder, 'b2.csv'));
     const flags = ['-c', 'job.yaml', '--source', 'b2.csv', '--output', 'o/x.csv'];
     const stuck = await callMain(['run', ...flags, '--new', '--yes'], here);
@@ -77,18 +77,8 @@ it('a run with values of its own is gone on with by what status and the page of 
 });
 
 it('what publish, retry and abandon print goes on with the unfinished run, also if they got other values', async () => {
-  const service = await openFakeService({
-    finishedAtPoll: ({ chunk }) => (chunk === 2 ? Number.POSITIVE_INFINITY : 1),
-  });
+  const { service, job, here } = await createStuckJob('other');
   try {
-    const settings = { poll: { timeout: '200ms' } };
-    const job = await createJob(await folder(), {
-      pipeline: 'other',
-      baseUrl: service.url,
-      records: 30,
-      settings,
-    });
-    const here = { env: { FOLIOPIPE_TOKEN: service.token }, cwd: job.folder };
     const own = ['--set', 'chunks.maxRecords=7'];
     expect(await callMain(['run', 'job.yaml', ...own], here)).toMatchObject({ code: 5 });
     const output = ['--set', `output.path=${job.output}`];
