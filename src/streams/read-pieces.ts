@@ -97,7 +97,7 @@ export async function readWhole(content: AsyncIterable<Uint8Array>): Promise<Buf
   return Buffer.isBuffer(only) ? only : Buffer.from(only.buffer, only.byteOffset, only.byteLength);
 }
 
-/** @returns a taken buffer; undefined if the file is not small, or is no regular file. */
+/** @returns a buffer of `takeBuffer`; undefined if the file is not small, or is no regular file. */
 function readSmall(path: string, start: number, size: number | undefined): Buffer | undefined {
   if (size === undefined || size - start > SMALL_BYTES) return undefined;
   const file = openSync(path, READ_AT_ONCE);

@@ -6,10 +6,6 @@ import type { StateSession } from './state-session.js';
 
 type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
-export const chunkByNumber: Prepared<StoredChunk> = statement(
-  'SELECT * FROM chunks WHERE run = @run AND number = @chunk',
-);
-
 // A page for each state, because the index is ordered by number only within a state.
 const inStates: Prepared<StoredChunk> = statement(`
   SELECT page.* FROM unnest(@states::text[]) AS wanted, LATERAL (

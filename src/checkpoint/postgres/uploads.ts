@@ -8,7 +8,7 @@ import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { UploadChanges } from '../change-groups.js';
 import type { CheckpointReader } from '../checkpoint.js';
-import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
+import { CHUNK_BY_NUMBER, type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import {
   hasCaps,
   IS_UNUSUAL,
@@ -17,12 +17,13 @@ import {
   toUploadIfAny,
   UPLOAD_COLUMNS,
 } from '../rows/paid-rows.js';
-import { chunkByNumber } from './chunks.js';
 import { refuseOverBudget, spend } from './spending.js';
 import { expectRow, intend, type StateSession } from './state-session.js';
 
 /** A chunk that may be sent. */
 const SENDABLE = "run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')";
+
+const chunkByNumber: Prepared<StoredChunk> = statement(CHUNK_BY_NUMBER);
 
 const sendable: Prepared<{ records: number }> = statement(`SELECT records FROM chunks WHERE ${SENDABLE}`);
 
@@ -184,10 +185,8 @@ export function uploadChanges(db: StateSession): UploadChanges {
       });
       if (row.state !== null) return toChunk(row);
       await db.expectHeld();
-      const [now] = await db.read(chunkByNumber, { run, chunk });
-      return toChunk(
-        expectRow(now === undefined ? [] : [now], 'recordAccepted', `no chunk ${chunk} of run ${run}`),
-      );
+      const rows = await db.read(chunkByNumber, { run, chunk });
+      return toChunk(expectRow(rows, 'recordAccepted', `no chunk ${chunk} of run ${run}`));
     },
     recordDropped: async (run, chunk, at) => {
       await ending('recordDropped', run, chunk, async (query, attempt) => {

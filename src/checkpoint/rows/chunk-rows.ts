@@ -138,6 +138,8 @@ function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, New
   return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }
 
+export const CHUNK_BY_NUMBER = 'SELECT * FROM chunks WHERE run = @run AND number = @chunk';
+
 /** The stored parts of a chunk: SUCCESSFUL sorts after FAILED. */
 export const STORED_PARTS = `
   SELECT file_status AS "fileStatus", part, bytes, sha256, records FROM parts

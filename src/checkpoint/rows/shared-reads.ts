@@ -6,6 +6,7 @@ import { unpackNumbers } from '../packed-numbers.js';
 import type { RecordedLoad } from '../publication.js';
 import { pagesOf } from '../walk-run.js';
 import {
+  CHUNK_BY_NUMBER,
   STORED_PARTS,
   type StoredChunk,
   type StoredStretch,
@@ -136,7 +137,7 @@ type ChunkRead =
   | 'answered';
 
 function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
-  const byNumber = read<StoredChunk>('SELECT * FROM chunks WHERE run = @run AND number = @chunk');
+  const byNumber = read<StoredChunk>(CHUNK_BY_NUMBER);
   const picked = read<{ numbers: Buffer }>(
     'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk',
   );
