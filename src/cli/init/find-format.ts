@@ -75,16 +75,27 @@ async function chooseEncoding(
     if (code !== 'SOURCE_MISSING') throw reworded(error, { hint: withoutConfig(error, again) });
     return filesBeside(path).then((hint) => Promise.reject(reworded(error, { hint })));
   });
-  // A mark of UTF-8 is believed: the check of all records names those that are not.
-  if (found !== undefined && (!found.hasOtherEncoding || found.dialect?.bom)) return { found, format };
-  const what = `${escapeUnprintable(path)} is not ${format.encoding ?? 'UTF-8'}`;
+  // UTF-8 is believed if the file's mark or a person says so: the check of all records names those that are not.
+  const isUtf8 = found?.dialect?.encoding === 'utf8';
+  const isNamed = found?.dialect?.bom || (isUtf8 && format.encoding !== undefined);
+  if (found !== undefined && (!found.hasOtherEncoding || isNamed)) return { found, format };
+  const shown = escapeUnprintable(path);
+  const isDamaged =
+    isUtf8 && found.records.some((values) => values.some((value) => /[^\0-\x7f]/.test(value)));
+  const what = isDamaged
+    ? `${shown} holds letters of UTF-8 and damaged ones`
+    : `${shown} is not ${format.encoding ?? 'UTF-8'}`;
+  const likely = isDamaged ? 'utf8' : COMMON_ENCODING;
   if (ask === undefined) {
+    const why = isDamaged
+      ? 'foliopipe plan then names the damaged records'
+      : 'Excel on Windows writes that one, older Unix programs latin1';
     throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be detected`, {
-      hint: `nothing was written; name its encoding: ${again} --encoding ${COMMON_ENCODING}; Excel on Windows writes that one, older Unix programs latin1`,
+      hint: `nothing was written; name its encoding: ${again} --encoding ${likely}; ${why}`,
     });
   }
   stderr.write(`${what}\n`);
-  const encoding = await ask({ text: 'Its encoding', fallback: COMMON_ENCODING });
+  const encoding = await ask({ text: 'Its encoding', fallback: likely });
   return chooseEncoding({ path, signal, ask, again }, { ...format, encoding });
 }
 

@@ -368,6 +368,22 @@ describe('on a terminal', () => {
     });
   });
 
+  it('takes a file for UTF-8 that has letters of it beside damaged ones', async () => {
+    await withFolder(async (cwd) => {
+      const path = join(cwd, 'x.csv');
+      const damaged = Buffer.from('Caf\u00e9,2 Oak St,MT\n', 'latin1');
+      await writeFile(path, Buffer.concat([Buffer.from(text.replace('Acme', 'Caf\u00e9')), damaged]));
+      const refused = await callMain(['init', 'x.csv'], { cwd });
+      expectError(refused, 2, /x\.csv holds letters of UTF-8 and damaged ones.*--encoding utf8;/s);
+      const { ask, asked } = person('');
+      const { format } = await findFormat(path, {}, new AbortController().signal, ask, 'init');
+      expect(asked).toEqual(['Its encoding [utf8]']);
+      expect(format).toEqual({ encoding: 'utf8' });
+      expect(await callMain(['init', 'x.csv', '--encoding', 'utf8'], { cwd })).toMatchObject({ code: 0 });
+      expectError(await callMain(['plan'], { cwd }), 4, /record 3 .*SOURCE_ENCODING/s);
+    });
+  });
+
   it('names no other encoding for a file whose byte order mark says UTF-8', async () => {
     await withFolder(async (cwd) => {
       const mark = Buffer.from('\ufeff');
