@@ -16,7 +16,7 @@ import { warningLines } from './summary-warnings.js';
 
 export function summaryText(summary: RunSummary, terms: NextTerms): string {
   const lines = [
-    headline(summary),
+    headline(summary, terms),
     ...published(summary),
     ...warningLines(summary),
     ...whyNotWell(summary, terms),
@@ -25,7 +25,7 @@ export function summaryText(summary: RunSummary, terms: NextTerms): string {
   return `${lines.join('\n')}\n`;
 }
 
-function headline(summary: RunSummary): string {
+function headline(summary: RunSummary, { reusesAnswers }: NextTerms): string {
   const { run, found, state, exitCode, chunks, rehearsal, sample } = summary;
   const { publication, publishedAgain, released } = summary;
   const what = `${sample === null ? '' : `sample (--limit ${sample}), `}${rehearsal ? `rehearsal ${run}` : `run ${run}`}`;
@@ -38,8 +38,10 @@ function headline(summary: RunSummary): string {
     return `${what} was withheld; nothing was sent. It is published now, as publication ${publication}: ${released}`;
   if (publishedAgain !== null)
     return `${what} is done already; nothing was sent. It was published again, as publication ${publication}: ${publishedAgain}`;
-  if (found === 'done')
-    return `${what} is done already; nothing was sent. --new starts over${rehearsal ? '' : ' and pays again'}`;
+  if (found === 'done') {
+    const paid = reusesAnswers ? ' and pays for records without a stored answer' : ' and pays again';
+    return `${what} is done already; nothing was sent. --new starts over${rehearsal ? '' : paid}`;
+  }
   if (isNothingSent(summary)) return `${what} is done; every answer was known, and nothing was sent`;
   return `${what} is done`;
 }

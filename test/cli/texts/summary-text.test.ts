@@ -119,7 +119,10 @@ describe('summaryText', () => {
     expect(flatOf({ rehearsal: true })).toMatch(/^rehearsal r1 is done .*predictions are not real/);
   });
   it('says that a run was done already, and that --new pays again', () => {
-    expect(textOf({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again/);
+    expect(textOf({ found: 'done' })).toMatch(/done already; nothing was sent\. --new .* pays again\n/);
+    expect(summaryText({ ...done, found: 'done' }, { ...terms, reusesAnswers: true })).toMatch(
+      /--new starts over and pays for records without a stored answer\n/,
+    );
   });
   it('says why a done run was published again, and under which number', () => {
     expect(textOf({ found: 'done', publishedAgain: 'its output was not there' })).toMatch(
