@@ -87,11 +87,8 @@ async function chooseEncoding(
     : `${shown} is not ${format.encoding ?? 'UTF-8'}`;
   const likely = isDamaged ? 'utf8' : COMMON_ENCODING;
   if (ask === undefined) {
-    const why = isDamaged
-      ? 'foliopipe plan then names the damaged records'
-      : 'Excel on Windows writes that one, older Unix programs latin1';
     throw new ConfigError('INIT_ENCODING_UNKNOWN', `${what}, and its encoding cannot be detected`, {
-      hint: `nothing was written; name its encoding: ${again} --encoding ${likely}; ${why}`,
+      hint: `nothing was written; name its encoding: ${again} --encoding ${likely}; Excel on Windows writes windows-1252, older Unix programs latin1; where only some letters are damaged, utf8 lets foliopipe plan name them`,
     });
   }
   stderr.write(`${what}\n`);
