@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest';
-import { createRate, takeSnapshot } from '../../src/run/read-progress.js';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createRate, takeSnapshot, watchRun } from '../../src/run/read-progress.js';
 import { addChunk } from '../helpers/checkpoint/advance-chunk.js';
 import { sampleChoice, sampleRun } from '../helpers/checkpoint/samples.js';
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
@@ -56,5 +56,35 @@ describe('createRate', () => {
     expect(rate(700, 20_000)).toBe(20);
     expect(rate(300, 21_000)).toBeNull();
     expect(rate(400, 23_000)).toBe(50);
+  });
+});
+
+describe('watchRun', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('waits twenty times as long as a reading takes, where that is more than half a second', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const checkpoint = createMemoryCheckpoint();
+    await checkpoint.recordRun(sampleRun('r1'));
+    let takes = 0;
+    const tally = async (run: string) => {
+      if (takes > 0) await new Promise((resolve) => setTimeout(resolve, takes));
+      return checkpoint.tally(run);
+    };
+    const told: unknown[] = [];
+    const sources = { checkpoint: { ...checkpoint, tally }, clock: { now: () => 0 } };
+    const watch = watchRun('r1', sources, (event) => void told.push(event));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toHaveLength(3);
+    takes = 100;
+    await vi.advanceTimersByTimeAsync(600);
+    expect(told).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(told).toHaveLength(4);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(told).toHaveLength(5);
+    takes = 0;
+    await watch.close();
+    expect(told).toHaveLength(6);
   });
 });
