@@ -9,7 +9,7 @@ import type { Logger } from '../../logger.js';
 import { countOf, formatAmount, formatCount, formatPercent, formatShare } from '../../quantities.js';
 import { priceOf } from '../../report/origins.js';
 import type { LayoutSource } from '../../results/output-layout.js';
-import type { AnswerLookup, AnswerStore, PlannedChoice } from '../../reuse/answer-store.js';
+import type { AnswerLookup, AnswerStore } from '../../reuse/answer-store.js';
 import type { RecordWatch } from '../../source/scan-file.js';
 import { createUploadLayout } from '../../stages/chunk/cut-chunks.js';
 import { firstPosition, lastFile, recordsFrom, watchFiles } from '../../stages/read-source.js';
@@ -66,10 +66,13 @@ export async function watchRecords(
 }
 
 /**
- * Chooses for a run that begins. A damaged segment is made again where its results are still there, and no answer was
- * taken out of it.
+ * Chooses for a run that begins, and keeps the choice under the run's id. A damaged segment is made again where its
+ * results are still there, and no answer was taken out of it.
+ * @param now epoch milliseconds.
  * @param watched the look-up of all records, if the check of the source has read them.
- * @throws see `chooseRecords`.
+ * @returns null if every record is sent and no answer is kept.
+ * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again; SourceError when
+ *   the source has changed since it was checked.
  */
 export async function chooseForRun(
   context: SegmentContext,
@@ -80,12 +83,12 @@ export async function chooseForRun(
   watched: AnswerLookup | undefined,
 ): Promise<Choice | null> {
   const { config, checkpoint } = context;
+  if (!mayChoose(config)) return null;
+  const decide = (lookup: AnswerLookup) => lookup.decide({ now, ...config.reuse }, run);
   for (const repaired = new Set<string>(); ; ) {
     try {
-      if (watched !== undefined && repaired.size === 0) {
-        return await watched.decide({ now, ...config.reuse }, run);
-      }
-      return await chooseRecords(context, options, source, run, now);
+      if (watched !== undefined && repaired.size === 0) return await decide(watched);
+      return await lookUp(context, options, source, decide);
     } catch (error) {
       const id = error instanceof ConfigError ? error.facts.segment : undefined;
       const segment = (await checkpoint.segments()).find((one) => one.id === id);
@@ -110,38 +113,10 @@ export function mayChoose({ reuse, upload }: Pick<Config, 'reuse' | 'upload'>): 
 }
 
 /**
- * Looks up every record of the source, and keeps the choice under the run's id.
- * @param now epoch milliseconds.
- * @returns null if every record is sent and no answer is kept.
- * @throws ConfigError when the store of answers is damaged or incomplete: a silent miss would pay again; SourceError when
- *   the source has changed since it was checked.
+ * Looks up every record of the source, once more if the source was touched meanwhile: other records may have been read.
+ * @param decide what is done with the look-up.
  */
-async function chooseRecords(
-  context: ChooseContext,
-  options: Pick<RunOptions, 'reuse'>,
-  source: Source,
-  run: string,
-  now: number,
-): Promise<Choice | null> {
-  const { config } = context;
-  if (!mayChoose(config)) return null;
-  return lookUp(context, options, source, (lookup) => lookup.decide({ now, ...config.reuse }, run));
-}
-
-/** Looks up every record of the source like `chooseRecords`, and keeps nothing: for a plan. */
-export async function planChoice(
-  context: ChooseContext,
-  options: Pick<RunOptions, 'reuse'>,
-  source: Source,
-  now: number,
-): Promise<PlannedChoice | null> {
-  const { config } = context;
-  if (!mayChoose(config)) return null;
-  return lookUp(context, options, source, (lookup) => lookup.plan({ now, ...config.reuse }));
-}
-
-/** Looks up all records once more if the source was touched meanwhile: other records may have been read. */
-async function lookUp<T>(
+export async function lookUp<T>(
   context: ChooseContext,
   options: Pick<RunOptions, 'reuse'>,
   source: Source,

@@ -7,7 +7,7 @@ import { type Saved, savedBy } from '../../report/origins.js';
 import type { AnswerStore, ChosenAnswers } from '../../reuse/answer-store.js';
 import { createLocalAnswerStore } from '../../reuse/local-answer-store.js';
 import type { Choice, Source } from '../../types.js';
-import { type ChooseContext, isMiss, mayChoose, planChoice } from '../open/choose-records.js';
+import { type ChooseContext, isMiss, lookUp, mayChoose } from '../open/choose-records.js';
 import { runsWithoutSegment } from '../open/missing-segments.js';
 import type { RunOptions } from '../run-options.js';
 
@@ -62,12 +62,10 @@ export async function withPlannedRecords<T>(
   }
   if (!mayChoose(config)) return use(everyRecord);
   return withAnswers(context, options, async (answers) => {
-    const { choice, equal, toSend } = (await planChoice(
-      { ...context, answers },
-      options,
-      source,
-      context.now,
-    ))!;
+    const planned = await lookUp({ ...context, answers }, options, source, (lookup) =>
+      lookup.plan({ now: context.now, ...config.reuse }),
+    );
+    const { choice, equal, toSend } = planned;
     const stops = (await isMiss(context, options, choice)) ? ('REUSE_MISS' as const) : null;
     const unkept = await countUnkept(context, options);
     return use({ reuse: { ...reuseOf(choice, config), equal, unkept, stops }, toSend });

@@ -83,8 +83,9 @@ interface PlannedStep {
 export function planRun(whole: Config, given: PlanOptions): Promise<Plan> {
   return withHandedRecords(given, async (options) => {
     const config = withLimit(whole, options.limit);
-    if (!isSpooled(config.source)) return planFrom(config, options, undefined);
-    return withPlanFolder(config.stateDir, (folder) => planFrom(config, options, folder));
+    const planWithin = (folder: string | undefined) =>
+      withStores(config, (stores) => planWith(stores, config, options, folder));
+    return isSpooled(config.source) ? withPlanFolder(config.stateDir, planWithin) : planWithin(undefined);
   });
 }
 
@@ -108,10 +109,6 @@ export interface PlanOptions
 }
 
 /** @param folder for copies of the source; undefined if it is not copied. */
-function planFrom(own: Config, options: PlanOptions, folder: string | undefined): Promise<Plan> {
-  return withStores(own, (stores) => planWith(stores, own, options, folder));
-}
-
 async function planWith(
   stores: Stores,
   own: Config,
@@ -143,7 +140,7 @@ async function planWith(
     const found =
       fresh && !isLeft
         ? findReplaced(open)
-        : await findNext({ config: given, output }, service, source, reader);
+        : await findNext({ config: given, output, reader, unfinished: open }, service, source);
     const { kind, run, publishedAgain, released, replaced } = found;
     const config = run === null ? withPlannedPath(given, now) : withOutputPath(given, run);
     if (kind === 'begin' && excess !== undefined) throw excess;
@@ -172,31 +169,30 @@ async function planWith(
           reuse: sends ? records.reuse : null,
         })));
     const { preview, ...chunks } = sent;
-    const all = { chunks: chunks.count, records: chunks.records };
+    const isChanged = replaced !== undefined && replaced.source.sha256 !== source.sha256;
+    const givesUp =
+      replaced && (await findGivenUp({ config, checkpoint: reader! }, options, replaced, isChanged));
+    const left = begun && (await leftOf(reader!, config, begun, chunks));
+    const all = sends ? { chunks: chunks.count, records: chunks.records } : { chunks: 0, records: 0 };
     const next: PlannedStep = {
       kind,
       run: run?.id ?? null,
-      ...(begun === undefined ? { ...all, perhaps: 0 } : await leftOf(reader!, config, begun, chunks)),
-      ...(!sends && { chunks: 0, records: 0 }),
+      ...(left ?? { ...all, perhaps: 0 }),
       ...(publishedAgain !== undefined && { publishedAgain }),
       ...(released !== undefined && { released }),
-      givesUp: replaced === undefined ? null : await givesUpOf(reader!, config, options, replaced, source),
+      givesUp: givesUp ?? null,
     };
-    let disks: readonly DiskNeed[] = [];
-    if (sends) {
-      const left = begun && {
+    const write = {
+      source,
+      records: next.records,
+      keepsAnswers: reuse !== null,
+      ...(begun && {
         workFile: workPathOf(config.output.path, begun.id, config.stateDir),
         reserve: reservePath(config.stateDir, begun.id),
-      };
-      const write = {
-        source,
-        records: next.records,
-        keepsAnswers: reuse !== null,
-        ...left,
-      };
-      if (kind === 'begin' || next.records > 0)
-        disks = await checkDisk(config, write, { ...options, logger });
-    }
+      }),
+    };
+    const writes = kind === 'begin' || next.records > 0;
+    const disks = writes ? await checkDisk(config, write, { ...options, logger }) : [];
     const { pricePerRecord, currency } = config.budget;
     const amount = priceOf(next.records, pricePerRecord);
     const budget = await budgetLeft(reader, config, service, next.run, context.now);
@@ -236,26 +232,24 @@ function findReplaced(open: Run | undefined): FoundStep {
   return open?.state === 'open' ? { ...begins, replaced: open } : begins;
 }
 
-async function givesUpOf(
-  checkpoint: CheckpointReader,
-  config: Config,
-  options: Pick<RunOptions, 'reuse'>,
-  run: Run,
-  source: Source,
-): Promise<GivenUpRun | null> {
-  const isChanged = run.source.sha256 !== source.sha256;
-  return (await findGivenUp({ config, checkpoint }, options, run, isChanged)) ?? null;
-}
-
+/** @param unfinished the unfinished run of the pipeline. */
 async function findNext(
-  { config, output: store }: { readonly config: Config; readonly output: OutputStore },
+  {
+    config,
+    output,
+    reader,
+    unfinished,
+  }: {
+    readonly config: Config;
+    readonly output: OutputStore;
+    readonly reader: CheckpointReader | undefined;
+    readonly unfinished: Run | undefined;
+  },
   service: string,
   source: Source,
-  reader: CheckpointReader | undefined,
 ): Promise<FoundStep> {
   if (reader === undefined) return begins;
   const frozen = fixedValues(config, service);
-  const unfinished = await reader.unfinishedRun(config.pipeline, source.limit);
   const isDropped =
     unfinished?.state === 'open' &&
     isOnlyMoved(unfinished.frozen, frozen) &&
@@ -268,24 +262,17 @@ async function findNext(
   }
   const done = await findDoneRun(reader, config, source.sha256, frozen);
   if (done === undefined) return begins;
-  const { withheld, confirmed } = done;
+  const { withheld, confirmed, prunedAt } = done;
   if (confirmed !== null) return { kind: 'done', run: done, publishedAgain: null };
-  const why =
-    withheld === null
-      ? await whyPublishedAgain(
-          { config: withOutputPath(config, done), output: store, checkpoint: reader },
-          done,
-        )
-      : releaseReason(judgedCounts(withheld), config.failures);
-  if (withheld !== null && why === null) return { kind: 'withheld', run: done };
-  if (why !== null && done.prunedAt !== null) throw prunedError(done, why);
-  return { kind: 'done', run: done, ...(withheld === null ? { publishedAgain: why } : { released: why }) };
-}
-
-async function whyPublishedAgain(
-  context: Parameters<typeof checkPublished>[0],
-  done: Run,
-): Promise<string | null> {
-  const output = await checkPublished(context, done);
-  return output.kind === 'publish' ? output.why : null;
+  if (withheld !== null) {
+    const released = releaseReason(judgedCounts(withheld), config.failures);
+    if (released === null) return { kind: 'withheld', run: done };
+    if (prunedAt !== null) throw prunedError(done, released);
+    return { kind: 'done', run: done, released };
+  }
+  const context = { config: withOutputPath(config, done), output, checkpoint: reader };
+  const found = await checkPublished(context, done);
+  if (found.kind !== 'publish') return { kind: 'done', run: done, publishedAgain: null };
+  if (prunedAt !== null) throw prunedError(done, found.why);
+  return { kind: 'done', run: done, publishedAgain: found.why };
 }
