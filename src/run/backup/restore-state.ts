@@ -193,18 +193,18 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
       .map(({ path }) => dirname(path)),
   );
   const secret = list.files.find(({ path }) => path === SECRET);
-  if (secret !== undefined && (await isOther(stateDir, secret))) setAside('reuse');
+  const secretThere = secret && (await hashFile(join(stateDir, SECRET)));
+  if (secretThere && secretThere.sha256 !== secret.sha256) setAside('reuse');
   for (const file of list.files) {
     signal.throwIfAborted();
     const { path } = file;
-    if (path === DATABASE) continue;
-    if (isJournal(path)) {
-      if (journals.get(path) !== 'backup') continue;
-    } else if (path === SEARCHES && existsSync(join(stateDir, path))) {
-      // This journal only grows, so the existing one knows more.
-      continue;
-    } else if (kept.has(dirname(path)) || !(await isMissingOrOther(stateDir, file))) continue;
-    if (await isOther(stateDir, file)) setAside(path);
+    if (path === DATABASE || kept.has(dirname(path))) continue;
+    if (isJournal(path) && journals.get(path) !== 'backup') continue;
+    // This journal only grows, so the existing one knows more.
+    if (path === SEARCHES && existsSync(join(stateDir, path))) continue;
+    const found = await hashFile(join(stateDir, path));
+    if (found?.sha256 === file.sha256) continue;
+    if (found !== undefined) setAside(path);
     await put(folder, stateDir, file);
   }
   signal.throwIfAborted();
@@ -214,15 +214,6 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
   const recovered = await rebuildAll(stateDir, runsWithFiles(stateDir), at);
   await markRestored(stateDir, isComplete);
   return { recovered, isComplete, aside: [...aside, ...recovered.aside] };
-}
-
-async function isOther(stateDir: string, { path, sha256 }: BackedUpFile): Promise<boolean> {
-  const found = await hashFile(join(stateDir, path));
-  return found !== undefined && found.sha256 !== sha256;
-}
-
-async function isMissingOrOther(stateDir: string, file: BackedUpFile): Promise<boolean> {
-  return !existsSync(join(stateDir, file.path)) || isOther(stateDir, file);
 }
 
 /** Copies a file of the backup to its place. @throws ConfigError `BACKUP_DAMAGED`. */
