@@ -2,7 +2,7 @@
 import { outputFormat } from '../output-format.js';
 import { withToken } from './env-settings.js';
 import { withVariables } from './interpolate.js';
-import { keysOf, schemaAt, takesMap } from './known-keys.js';
+import { accepts, keysOf, takesMap } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { type Environment, effectiveSettings, isMap, isUnder, type Key, type Setting } from './settings.js';
 
@@ -46,16 +46,11 @@ export function countingSettings(
 /** Whether a setting can be put into a map. Reports a value for the whole config, and the key `__proto__`. */
 function isUsable({ key, value, origin }: Setting, problems: Problems): boolean {
   if (key.includes('__proto__')) problems.add(key.join('.'), 'cannot be a key', origin?.label);
-  else if (value === null && key.length > 0) return !keysOf(key) || mayBeNull(key);
+  else if (value === null && key.length > 0) return !keysOf(key) || accepts(key, null);
   else if (isEmptyMap(value)) return isFreeMap(key) || !takesMap(key);
   else if (key.length > 0) return true;
   else if (value !== null) problems.add('config', 'expected a map of keys to values', origin?.label);
   return false;
-}
-
-/** Whether a map may be null as a whole, such as `load`. */
-function mayBeNull(key: Key): boolean {
-  return schemaAt(key)?.safeParse(null).success ?? false;
 }
 
 /** Whether a setting gives null or an empty map, and a later setting gives a key in this map. */
@@ -80,7 +75,7 @@ function withoutUnused(settings: readonly Setting[], env: Environment): readonly
 
 /** Whether a key is a map of free names that may be empty, such as `output.types`: `{}` and null empty it. */
 function isFreeMap(key: Key): boolean {
-  return keysOf(key) === undefined && (schemaAt(key)?.safeParse({}).success ?? false);
+  return keysOf(key) === undefined && accepts(key, {});
 }
 
 /** Reads null for a map of free names as an empty map. */

@@ -1,6 +1,6 @@
 /** Each key of a config with its value, as it is written, and where the value comes from. Secrets are masked. */
 import { withVariables } from './interpolate.js';
-import { schemaAt, valueKeys } from './known-keys.js';
+import { accepts, valueKeys } from './known-keys.js';
 import { type LoadOptions, loadConfig, readLayers, settingValue } from './load-config.js';
 import { DatabaseAddress, isDuckdbFile, isPostgres } from './sections/load-section.js';
 import { type Environment, isUnder, type Key, type Setting, type Tree, toTree } from './settings.js';
@@ -54,7 +54,7 @@ export async function explainConfig(
 /** Whether a key is in a map that may be missing, such as `load`, and is missing. */
 function isLeftOut(key: Key, written: readonly Setting[]): boolean {
   const map = key.slice(0, -1);
-  const mayBeMissing = map.length > 0 && schemaAt(map)?.safeParse(null).success === true;
+  const mayBeMissing = map.length > 0 && accepts(map, null);
   return mayBeMissing && !written.some((setting) => isUnder(setting.key, map));
 }
 

@@ -1,7 +1,7 @@
 /** Settings from flags: `--set chunks.maxRecords=500`, `--output out.csv`. */
 import { parseDocument } from 'yaml';
 import { DATABASE_KEYS } from '../hide-secrets.js';
-import { schemaAt } from './known-keys.js';
+import { accepts } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { STREAM } from './sections/values.js';
 import { isMap, type Key, type Setting, toSettings } from './settings.js';
@@ -86,11 +86,10 @@ export function showsPassword(address: string): boolean {
  * reads the text as YAML.
  */
 export function textValue(key: Key, text: string): unknown {
-  const schema = schemaAt(key);
-  if (text === 'null' && schema?.safeParse(null).success) return null;
+  if (text === 'null' && accepts(key, null)) return null;
   const quoted = /^(".*"|'.*')$/s.test(text);
   // YAML reads a single dash as a list.
-  if (text === STREAM || (!quoted && schema?.safeParse(text).success)) return text;
+  if (text === STREAM || (!quoted && accepts(key, text))) return text;
   const value = yamlValue(text);
   return typeof value === 'string' && !quoted ? text : value;
 }

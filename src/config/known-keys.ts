@@ -9,6 +9,11 @@ export function schemaAt(key: Key): z.ZodType | undefined {
   return key.reduce<z.ZodType | undefined>((schema, part) => schema && childOf(schema, part), configSchema);
 }
 
+/** Whether a key takes a value. */
+export function accepts(key: Key, value: unknown): boolean {
+  return schemaAt(key)?.safeParse(value).success ?? false;
+}
+
 /** The keys of a section, or all sections if the key is empty; undefined if the key is not a section. */
 export function keysOf(section: Key): readonly string[] | undefined {
   const schema = schemaAt(section);

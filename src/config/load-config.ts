@@ -49,18 +49,13 @@ export interface LoadOptions {
  * with its key and its origin: file and line, variable or flag.
  */
 export async function loadConfig(options: LoadOptions): Promise<Config> {
-  const { files, env, overrides, cwd, needs = 'service', ownFiles = [] } = checkedOptions(options);
+  const { files, env, overrides, cwd, needs = 'service', ownFiles = [] } = options ?? {};
+  checkCall('loadConfig', { needs: options, files, env, overrides, folder: cwd });
   const problems = new Problems();
   const { settings, baseDir } = layersOf({ files, env, overrides, cwd }, problems);
   const config = resolveConfig(withStandIns(settings, needs, env), env, baseDir, problems);
   const read = [...files, ...ownFiles].map((file) => resolve(cwd, file));
   return { ...config, ownFiles: [...read, ...tokenFiles(settings, env, baseDir)] };
-}
-
-function checkedOptions(options: LoadOptions): LoadOptions {
-  const { files, env, overrides, cwd } = options ?? {};
-  checkCall('loadConfig', { needs: options, files, env, overrides, folder: cwd });
-  return options;
 }
 
 /**
@@ -88,9 +83,17 @@ export function readLayers({ files, env, overrides, cwd }: LoadOptions) {
   return { written: countingSettings(settings, env, baseDir, problems), env, baseDir };
 }
 
-/** The value of a setting: variables are replaced, and a path is absolute. */
-export function settingValue(setting: Setting, env: Environment, baseDir: string): unknown {
-  const value = withVariables(setting, env, () => undefined);
+/**
+ * The value of a setting: variables are replaced, and a path is absolute.
+ * @param onProblem called as `withVariables` does.
+ */
+export function settingValue(
+  setting: Setting,
+  env: Environment,
+  baseDir: string,
+  onProblem: (text: string) => void = () => undefined,
+): unknown {
+  const value = withVariables(setting, env, onProblem);
   return absolutePath(setting.key, value, setting.origin?.baseDir ?? baseDir);
 }
 
@@ -144,8 +147,8 @@ function resolveConfig(
 
   const tree = toTree(
     written.map((setting) => {
-      const value = withVariables(setting, env, (text) => onProblem(setting.key, text));
-      return { ...setting, value: absolutePath(setting.key, value, setting.origin?.baseDir ?? baseDir) };
+      const value = settingValue(setting, env, baseDir, (text) => onProblem(setting.key, text));
+      return { ...setting, value };
     }),
   );
   const sections = parseSections(tree, (key) => writtenAt(written, key), onProblem);

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { ConfigError } from '../errors.js';
 import { flagSettings, showsPassword } from './flag-settings.js';
-import { interpolate, withVariables } from './interpolate.js';
+import { interpolate } from './interpolate.js';
 import { expectedAt } from './known-keys.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
 import { Problems } from './problems.js';
@@ -85,8 +85,7 @@ export function readWrittenState(options: LoadOptions): WrittenState {
       isUnset = true;
       problems.add(name, text, label);
     };
-    withVariables(setting, env, onProblem);
-    const parsed = schema.safeParse(settingValue(setting, env, baseDir));
+    const parsed = schema.safeParse(settingValue(setting, env, baseDir, onProblem));
     // Does not quote the value: an address may hold a password.
     if (!parsed.success && !isUnset) problems.add(name, `expected ${expectedAt([name])}`, label);
     return parsed.success ? parsed.data : null;
