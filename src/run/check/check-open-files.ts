@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
+import { codeOf } from '../../streams/system-error.js';
 
 /** The lock, the checkpoint and its reader, the journal, the source, the work file, the log, and some to spare. */
 const OWN_FILES = 14;
@@ -60,8 +61,7 @@ export function countOpenFiles(): OpenFiles | undefined {
     const count = limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit || Number.NaN);
     return Number.isNaN(count) ? undefined : { open: readdirSync('/proc/self/fd').length, limit: count };
   } catch (error) {
-    const isAtLimit = error instanceof Error && 'code' in error && error.code === 'EMFILE';
-    if (isAtLimit) throw error;
+    if (codeOf(error) === 'EMFILE') throw error;
     return undefined;
   }
 }

@@ -2,7 +2,6 @@
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
-import type { RunOptions } from '../run-options.js';
 import { openStateReader, type StateReader, stateMissing } from '../state-reader.js';
 
 /**
@@ -65,15 +64,6 @@ export async function shownRun(
 ): Promise<Run | undefined> {
   const run = await namedRun(checkpoint, pipeline, name);
   return run === undefined && name === 'last' ? (await checkpoint.runs(pipeline))[0] : run;
-}
-
-/** The run that the options name; undefined without a name or such a run. @throws ConfigError `RUN_AMBIGUOUS`. */
-export async function givenRun(
-  checkpoint: Parameters<typeof namedRun>[0],
-  pipeline: string,
-  { existing }: Pick<RunOptions, 'existing'>,
-): Promise<Run | undefined> {
-  return typeof existing === 'string' ? namedRun(checkpoint, pipeline, existing) : undefined;
 }
 
 /**

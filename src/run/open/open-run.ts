@@ -32,7 +32,7 @@ import { writeOwnReport } from '../report-run.js';
 import type { RunOptions } from '../run-options.js';
 import { refuseStateInFolder } from '../state-reader.js';
 import { type FoundRun, findRun } from './find-run.js';
-import { givenRun } from './named-run.js';
+import { namedRun } from './named-run.js';
 import { openLimits } from './open-limits.js';
 import { type OpenState, openState, type StateContext } from './open-state.js';
 import { createGuardedOutput } from './prepare-output.js';
@@ -185,7 +185,9 @@ function inSharedTime(opening: Opening, { clock }: RunOptions, { now }: OpenStat
 
 /** The config and the options, with the service's address and the limit of the run that the options name. */
 async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Checkpoint) {
-  const named = await givenRun(checkpoint, whole.pipeline, options);
+  const { existing } = options;
+  const named =
+    typeof existing === 'string' ? await namedRun(checkpoint, whole.pipeline, existing) : undefined;
   const limit = named === undefined ? options.limit : named.source.limit;
   const given = withLimit(withAddressOf(whole, named), limit);
   return { given, options: { ...options, limit }, limit };
