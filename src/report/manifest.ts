@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
-import { dataPath } from '../config/sections/output-names.js';
+import { besidePath, dataPath } from '../config/sections/output-names.js';
 import { contentOf } from '../files/encoded-file.js';
 import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { outputFormat } from '../output-format.js';
@@ -16,7 +16,7 @@ import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 import type { Choice } from '../types.js';
 import { publishedOrigins, savedBy } from './origins.js';
-import { deltaPath, manifestPath, markerPath, publicationStatus } from './publication-files.js';
+import { markerPath, publicationStatus } from './publication-files.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -25,7 +25,7 @@ type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
 /** Writes the manifest as a stream, so that memory does not grow with the number of chunks. */
 export async function writeManifest(run: ManifestRun, publication: Publication): Promise<void> {
   const { path, mode } = run.config.output;
-  const name = manifestPath(path);
+  const name = besidePath(path, 'manifest.json');
   const head = await manifestHead(run, publication);
   const waiting = workPathOf(name, run.id, run.config.stateDir);
   await writeLocalFile(waiting, async (append) => {
@@ -119,7 +119,7 @@ async function manifestHead(run: ManifestRun, publication: Publication) {
 export function deltaOf({ delta }: Pick<Publication, 'delta'>, place: string) {
   if (delta === undefined) return {};
   const { base, digests: _, ...facts } = delta;
-  return { base, delta: { path: deltaPath(place), ...facts } };
+  return { base, delta: { path: besidePath(place, 'delta.csv'), ...facts } };
 }
 
 /** Where the reused answers come from, and how old they might be. */
@@ -175,7 +175,7 @@ export async function writeMarker(
     ...(source.limit !== undefined && { sample: { limit: source.limit } }),
     exitCode: publication.exitCode,
     output: { bytes: publication.bytes, records: publication.records, sha256: publication.sha256 },
-    manifest: manifestPath(path),
+    manifest: besidePath(path, 'manifest.json'),
   };
   const name = markerPath(path, row, publication.exitCode);
   const waiting = workPathOf(name, run.id, run.config.stateDir);

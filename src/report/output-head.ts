@@ -4,10 +4,9 @@
  */
 import { basename, dirname } from 'node:path';
 import type { Config } from '../config/schema.js';
-import { isFolder, latestPath, RUN_ID } from '../config/sections/output-names.js';
+import { besidePath, isFolder, latestPath, RUN_ID } from '../config/sections/output-names.js';
 import { recentPaths } from '../config/sections/output-path.js';
 import type { OutputStore } from '../files/output-store.js';
-import { manifestPath } from './publication-files.js';
 
 /** The name of the pipeline is among the first lines of a manifest, before anything long. */
 const HEAD_BYTES = 64 * 1024;
@@ -21,7 +20,7 @@ export type WritesOutput = Pick<Config, 'pipeline' | 'output' | 'budget'>;
 
 /** The file that names the pipeline of an output, its run and its publication. @param output `output.path`. */
 export function ownerPath(output: string): string {
-  return isFolder(output) ? latestPath(output) : manifestPath(output);
+  return isFolder(output) ? latestPath(output) : besidePath(output, 'manifest.json');
 }
 
 /**

@@ -8,34 +8,13 @@ import {
   indexPath,
   isFolder,
   MARKERS,
+  NO_RUN,
   partName,
   publicationPlace,
 } from '../config/sections/output-names.js';
 import { encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
 import { workPathOf } from '../files/work-file.js';
-
-export function manifestPath(output: string): string {
-  return besidePath(output, 'manifest.json');
-}
-
-export function rejectsPath(output: string): string {
-  return besidePath(output, 'rejects.csv');
-}
-
-/** The list of differences between answers that were bought again and the earlier ones. */
-export function driftPath(output: string): string {
-  return besidePath(output, 'drift.csv');
-}
-
-/** The list of differences between answers and those that the same keys had in the last publication. */
-export function keyDriftPath(output: string): string {
-  return besidePath(output, 'key-drift.csv');
-}
-
-export function deltaPath(output: string): string {
-  return besidePath(output, 'delta.csv');
-}
 
 type PublishedRun = Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> };
 
@@ -57,9 +36,6 @@ export function markerPath(output: string, run: PublishedRun, exitCode: number):
 export function markerPaths(output: string): string[] {
   return MARKERS.map((name) => besidePath(output, name));
 }
-
-/** An id that no run has, as long as that of a run. */
-const NO_RUN = '00000000T000000-000000';
 
 /**
  * Everything that a publication of an output writes, without the files of its lock. The work files are named after a run

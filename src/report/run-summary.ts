@@ -1,7 +1,7 @@
 /** The summary of a run as one object, for the command line, for `--json` and for programs that embed the library. */
 import type { CheckpointReader, Night, Publication, Run, Tally } from '../checkpoint/checkpoint.js';
 import type { Config } from '../config/schema.js';
-import { dataPath, publicationPlace } from '../config/sections/output-names.js';
+import { besidePath, dataPath, publicationPlace } from '../config/sections/output-names.js';
 import { type FailureReason, withoutReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
 import type { LoadReport } from '../load/load-target.js';
@@ -22,7 +22,7 @@ import {
   type WithheldOutput,
   withheldFacts,
 } from './output-there.js';
-import { manifestPath, markerPath } from './publication-files.js';
+import { markerPath } from './publication-files.js';
 import { findUnusual, nightsBefore, type Unusual } from './unusual.js';
 
 /** What a run has done and what it has cost, as `--json` prints it. */
@@ -226,7 +226,7 @@ export async function summarizeRun(
     ...(ended?.drift && { drift: ended.drift }),
     unusual: published === null ? [] : await unusualOf(checkpoint, run.pipeline, published.number),
     ...(load && { load }),
-    manifest: published && manifestPath(place),
+    manifest: published && besidePath(place, 'manifest.json'),
     marker: published && markerPath(place, run, published.exitCode),
     createdAt: run.createdAt,
     finishedAt: run.finishedAt,

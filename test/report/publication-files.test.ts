@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { manifestPath, markerPath, markerPaths, rejectsPath } from '../../src/report/publication-files.js';
+import { markerPath, markerPaths } from '../../src/report/publication-files.js';
 
 describe('beside an output', () => {
   it('stands one marker of four, and neither a rehearsal nor a sample looks like a night', () => {
@@ -15,10 +15,5 @@ describe('beside an output', () => {
     }
     const all = ['o.csv._PARTIAL', 'o.csv._REHEARSAL', 'o.csv._SAMPLE', 'o.csv._SUCCESS'];
     expect(markerPaths('o.csv').sort()).toEqual(all);
-  });
-
-  it('stand manifest and rejects under its own name', () => {
-    expect(manifestPath('a/o.csv')).toBe('a/o.csv.manifest.json');
-    expect(rejectsPath('a/o.csv')).toBe('a/o.csv.rejects.csv');
   });
 });

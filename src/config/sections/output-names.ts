@@ -8,6 +8,9 @@ import { dirname } from 'node:path';
 /** The id of a run within a name, as the source of a regular expression. */
 export const RUN_ID = '\\d{8}T\\d{6}-[0-9a-f]{6}';
 
+/** An id that no run has, as long as that of a run. */
+export const NO_RUN = '00000000T000000-000000';
+
 /** A folder of one publication, at the end of a path. */
 const PUBLICATION = new RegExp(`(?<=/)${RUN_ID}-\\d+/$`);
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../../output-format.js';
-import { isFolder, isPublicationFolder, isS3, s3Problem } from './output-names.js';
+import { isFolder, isPublicationFolder, isS3, NO_RUN, s3Problem } from './output-names.js';
 import {
   age,
   choice,
@@ -207,8 +207,6 @@ const s3Schema = z.strictObject({
 /** The placeholders that `output.path` may contain. */
 const PATH_PLACEHOLDERS: readonly string[] = ['{date}', '{run}', '{pipeline}'];
 
-const SOME_RUN = '00000000T000000-000000';
-
 const outputPath = pathOnDisk({
   mayBe: isS3,
   address:
@@ -242,7 +240,7 @@ export const outputSchema = z.strictObject({
     .refine((path) => !isFolder(path) || outputFormat(path.replace(/\/+$/, '')) === 'csv', {
       error: 'names a folder, which holds CSV files, and its name ends like another format',
     })
-    .refine((path) => !isPublicationFolder(path.replaceAll('{run}', SOME_RUN)), {
+    .refine((path) => !isPublicationFolder(path.replaceAll('{run}', NO_RUN)), {
       error: 'names the folder of a single publication; write the folder of all of them',
     })
     .refine((path) => !isOtherFormat(path), {

@@ -6,7 +6,6 @@ import { stat } from 'node:fs/promises';
 import type { Config } from '../../config/schema.js';
 import { besidePath, placeOfPart } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
-import { manifestPath } from '../../report/publication-files.js';
 import { isFileMissing } from '../../streams/system-error.js';
 import { serviceNames } from '../configured-service.js';
 
@@ -42,7 +41,7 @@ export async function importFacts(
 ): Promise<ImportFacts> {
   const { path } = file;
   const place = placeOfPart(path);
-  const manifest = readManifest(manifestPath(place));
+  const manifest = readManifest(besidePath(place, 'manifest.json'));
   const isRehearsal = manifest?.status === 'REHEARSAL' || existsSync(besidePath(place, '_REHEARSAL'));
   if (isRehearsal && !config.service.embedded) {
     throw new ConfigError('IMPORT_REHEARSAL', `${path} holds answers of a local service`, {

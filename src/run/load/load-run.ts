@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkpoint, Publication, RecordedLoad, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import type { LoadConfig } from '../../config/sections/load-section.js';
-import { publicationPlace } from '../../config/sections/output-names.js';
+import { besidePath, publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError, FoliopipeError, reworded } from '../../errors.js';
 import { contentOf, readContent } from '../../files/encoded-file.js';
 import { createLoadTable, createLoadTarget } from '../../load/configured-load.js';
@@ -11,7 +11,6 @@ import type { LoadDelta, LoadFile, LoadReport, LoadRequest, LoadTarget } from '.
 import { outputFormat } from '../../output-format.js';
 import type { LoadEvent } from '../../progress/events.js';
 import { countOf } from '../../quantities.js';
-import { deltaPath } from '../../report/publication-files.js';
 import { createOutputLayout, type LayoutSource } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import { expectedColumns } from '../../stages/merge/result-columns.js';
@@ -235,7 +234,7 @@ async function requestOf(
     run: row.id,
     publication: publication.number,
     file,
-    delta: await deltaOf(publication, output, deltaPath(path)),
+    delta: await deltaOf(publication, output, besidePath(path, 'delta.csv')),
   };
 }
 

@@ -4,24 +4,29 @@
  * it may be in either place.
  */
 import type { Publication } from '../../checkpoint/checkpoint.js';
+import { besidePath } from '../../config/sections/output-names.js';
 import { isLocalFile, waitsOrIsInPlace, workPathOf } from '../../files/work-file.js';
-import { deltaPath, driftPath, keyDriftPath, rejectsPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 
 /** `drift`: answers that differ for the same sent fields. `keyDrift`: for the same key. */
-const PLACES = { rejects: rejectsPath, delta: deltaPath, drift: driftPath, keyDrift: keyDriftPath };
-const FILES = Object.keys(PLACES) as readonly BesideFile[];
+const NAMES = {
+  rejects: 'rejects.csv',
+  delta: 'delta.csv',
+  drift: 'drift.csv',
+  keyDrift: 'key-drift.csv',
+} as const;
+const FILES = Object.keys(NAMES) as readonly BesideFile[];
 
-export type BesideFile = keyof typeof PLACES;
+export type BesideFile = keyof typeof NAMES;
 
 /** The paths of all files that may stand beside an output. */
 export function besidePaths(output: string): readonly string[] {
-  return FILES.map((file) => PLACES[file](output));
+  return FILES.map((file) => besidePath(output, NAMES[file]));
 }
 
 /** Where a file waits until it is put in place. */
 export function waitingBeside({ id, config }: Pick<RunContext, 'id' | 'config'>, file: BesideFile): string {
-  return workPathOf(PLACES[file](config.output.path), id, config.stateDir);
+  return workPathOf(besidePath(config.output.path, NAMES[file]), id, config.stateDir);
 }
 
 /** Whether each file of the publication waits here or is in place. It may have waited on a machine that is gone. */
@@ -33,7 +38,7 @@ export async function hasAllBeside(
   for (const file of FILES) {
     const content = contents[file];
     if (content === undefined) continue;
-    const place = PLACES[file](run.config.output.path);
+    const place = besidePath(run.config.output.path, NAMES[file]);
     if (!(await waitsOrIsInPlace(run.output, waitingBeside(run, file), place, content))) return false;
   }
   return true;
@@ -52,7 +57,7 @@ export async function putBeside(
     keyDrift: wantsLists && delta?.drift !== undefined,
   };
   for (const file of FILES) {
-    const [waiting, place] = [waitingBeside(run, file), PLACES[file](path)];
+    const [waiting, place] = [waitingBeside(run, file), besidePath(path, NAMES[file])];
     if (!isWanted[file]) await run.output.remove(place);
     // The local file is missing if a killed process has already put it in place.
     else if (await isLocalFile(waiting)) await run.output.put(waiting, place, mode);

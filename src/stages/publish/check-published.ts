@@ -1,11 +1,11 @@
 /** Checks whether the output of a done run is in place, and whether the file at its path may be replaced. */
 import type { CheckpointReader, Publication, PublishedFile, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { publicationPlace } from '../../config/sections/output-names.js';
+import { besidePath, publicationPlace } from '../../config/sections/output-names.js';
 import { ConfigError } from '../../errors.js';
 import { hasContent, type OutputStore } from '../../files/output-store.js';
 import { refuseOtherPipeline } from '../../report/output-owner.js';
-import { manifestPath, markerPath } from '../../report/publication-files.js';
+import { markerPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { isEchoChanged } from '../merge/join-chunk.js';
 
@@ -50,7 +50,7 @@ export async function checkPublished(
     return mustPublish(`publication ${last.number} (run ${last.run}) came after it, and it is loaded again`);
   }
   const place = publicationPlace(path, row.id, publication.number);
-  const manifest = (await output.identity(manifestPath(place))) !== undefined;
+  const manifest = (await output.identity(besidePath(place, 'manifest.json'))) !== undefined;
   // A pruned run can write no manifest, but its output is still valid.
   if (!manifest && row.prunedAt === null) return mustPublish('its manifest was not there');
   const marker = (await output.identity(markerPath(place, row, publication.exitCode))) !== undefined;

@@ -3,13 +3,12 @@
  * publication, if it is still where it was put.
  */
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
-import { publicationPlace } from '../../config/sections/output-names.js';
+import { besidePath, publicationPlace } from '../../config/sections/output-names.js';
 import type { LastPublication } from '../../delta/delta-store.js';
 import type { DriftList } from '../../delta/list-drift.js';
 import { readContent } from '../../files/encoded-file.js';
 import { hasContent } from '../../files/output-store.js';
 import { outputFormat } from '../../output-format.js';
-import { keyDriftPath } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { showText } from '../../text.js';
 import type { PublishedDelta } from '../../types.js';
@@ -55,7 +54,7 @@ async function openBase(
   }
   run.logger.warn(
     { run: run.id, publication: number, path },
-    `publication ${number} is no longer at ${showText(path)} as it was written, or is a Parquet file: the column before is empty in ${showText(keyDriftPath(output.path))}`,
+    `publication ${number} is no longer at ${showText(path)} as it was written, or is a Parquet file: the column before is empty in ${showText(besidePath(output.path, 'key-drift.csv'))}`,
   );
   return undefined;
 }

@@ -3,11 +3,17 @@
  * reader begins with that file, so it never finds half a publication.
  */
 import type { Checkpoint, Publication } from '../../checkpoint/checkpoint.js';
-import { dataPath, isFolder, latestPath, publicationPlace } from '../../config/sections/output-names.js';
+import {
+  besidePath,
+  dataPath,
+  isFolder,
+  latestPath,
+  publicationPlace,
+} from '../../config/sections/output-names.js';
 import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
 import { hasContent } from '../../files/output-store.js';
 import { workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { manifestPath, markerPath, publicationStatus } from '../../report/publication-files.js';
+import { markerPath, publicationStatus } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 
 type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
@@ -56,7 +62,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
     published: at === undefined ? null : new Date(at).toISOString(),
     folder: within(place),
     data: within(dataPath(place)),
-    manifest: within(manifestPath(place)),
+    manifest: within(besidePath(place, 'manifest.json')),
     marker: within(markerPath(place, row, exitCode)),
     counts,
     output: { bytes, records, sha256 },

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { NewPublication, Publication } from '../../../src/checkpoint/checkpoint.js';
 import { parseConfig } from '../../../src/config/load-config.js';
+import { besidePath } from '../../../src/config/sections/output-names.js';
 import { ConfigError, TroubleError } from '../../../src/errors.js';
 import type { LoadRequest } from '../../../src/load/load-target.js';
 import type { LoadEvent } from '../../../src/progress/events.js';
-import { deltaPath } from '../../../src/report/publication-files.js';
 import {
   checkLoadable,
   checkLoadOfRest,
@@ -136,7 +136,7 @@ it('takes a delta whose file is there, with all its rows', async () => {
   const delta = { base, reason: null, key: [], bytes: 9, sha256: 'cd', digests: 'd', ...counts };
   const { run, row, requests, path, publication } = await doneRun({ publication: { delta } });
   await loadPublication(run, row, publication);
-  await writeFile(deltaPath(path), 'the delta');
+  await writeFile(besidePath(path, 'delta.csv'), 'the delta');
   await loadPublication(run, row, publication);
   expect(requests[0]!.delta).toBeNull();
   expect(requests[1]!.delta).toMatchObject({ base, bytes: 9, sha256: 'cd', records: 7 });
