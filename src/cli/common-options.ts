@@ -135,7 +135,7 @@ export async function readConfig(
   needs: ServiceNeeds = 'service',
 ): Promise<Config> {
   const config = await loadConfig(layersOf(options, file, needs));
-  rememberSecrets(process.argv, secretsOf(config));
+  rememberSecrets(secretsOf(config));
   return config;
 }
 

@@ -12,7 +12,7 @@ export async function main(typed: readonly string[]): Promise<number> {
   const argv = withoutColorFlag(typed);
   const exit = { code: 0 };
   rememberCommand(argv);
-  rememberSecrets(argv);
+  rememberSecrets();
   try {
     if (process.env.FOLIOPIPE_LEASE_MS) await shortenLeases(process.env.FOLIOPIPE_LEASE_MS);
     if (argv.length <= 2) showFirstSteps();
@@ -30,7 +30,7 @@ export async function main(typed: readonly string[]): Promise<number> {
     // Help and version: commander has printed them.
     if (error instanceof CommanderError && error.exitCode === 0) return 0;
     const { reportFailure } = await loadReport();
-    return reportFailure(error, argv);
+    return reportFailure(error);
   }
 }
 

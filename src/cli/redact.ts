@@ -1,11 +1,12 @@
 /** Hides the secrets of a config in everything that is shown, logged or sent to a webhook. */
 import { createRedact, type Redact } from '../hide-secrets.js';
+import { typedArguments } from './texts/next-steps.js';
 
 let hide: Redact = createRedact([]);
 
 /** From now on, hides these secrets and those in the command line. */
-export function rememberSecrets(argv: readonly string[], secrets: readonly string[] = []): void {
-  hide = createRedact([...secretsInFlags(argv), ...secrets]);
+export function rememberSecrets(secrets: readonly string[] = []): void {
+  hide = createRedact([...secretsInFlags(typedArguments()), ...secrets]);
 }
 
 /** Hides secrets in what the process reports besides its log: the failure, the summary, and what a webhook gets. */

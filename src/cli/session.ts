@@ -103,7 +103,6 @@ export async function runSession<T extends object>(
   const given = await readConfig(options, file, needs);
   const terminal = createCommandTerminal(options);
   const logger = createLogger(options, terminal);
-  const argv = typedArguments();
   logStart(logger, given);
   stdout.onLost((code) => warnLost(logger, 'stdout', code));
   const stop = listenForStop(
@@ -111,7 +110,7 @@ export async function runSession<T extends object>(
     ({ code, exitCode, message }) => {
       const stand = standOf(progress.last());
       const soFar = stand === undefined ? '' : `. So far: ${standText(stand)}`;
-      const next = stand === undefined ? '' : `. Go on with: ${asStarted(resumeCommand(argv))}`;
+      const next = stand === undefined ? '' : `. Go on with: ${asStarted(resumeCommand(typedArguments()))}`;
       terminal.show([]);
       logger.error(
         { type: 'failure', code, exitCode },
@@ -121,7 +120,7 @@ export async function runSession<T extends object>(
   );
   process.on('SIGCONT', terminal.forget);
   const proxies = environmentProxies(process.env);
-  const notifier = summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal, argv });
+  const notifier = summaryOf && createEndNotifier(given, { logger, proxies, signal: stop.signal });
   const progress = openProgress({ json: options.json === true, logger, terminal });
   let service: Awaited<ReturnType<typeof openEmbeddedService>>;
   try {
@@ -170,7 +169,7 @@ export async function runSession<T extends object>(
     if (stand !== undefined) rememberStand({ fields: stand, text: standText(stand) });
     terminal.show([]);
     if (notifier === undefined) throw error;
-    const code = reportFailure(error, argv);
+    const code = reportFailure(error);
     showReporting(progress, given);
     await notifier.failed(error);
     return code;

@@ -2,18 +2,22 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { hideSecrets, redactLine, rememberSecrets } from '../../src/cli/redact.js';
+import { rememberCommand } from '../../src/cli/texts/next-steps.js';
 import { describeFailure } from '../../src/cli/texts/report-failure.js';
 import { flagSettings } from '../../src/config/flag-settings.js';
 import { Problems } from '../../src/config/problems.js';
 import { ConfigError } from '../../src/errors.js';
 import { createRedact } from '../../src/hide-secrets.js';
 
-afterEach(() => rememberSecrets([]));
+afterEach(() => {
+  rememberCommand([]);
+  rememberSecrets();
+});
 
 describe('a secret', () => {
   it('that equals a number or one letter leaves numbers, names and other words unchanged', () => {
     const record = { level: 30, bytes: 248, token: '248', msg: 'https://external/1 has 248 bytes' };
-    rememberSecrets([], ['248', 'x', '1']);
+    rememberSecrets(['248', 'x', '1']);
     expect(JSON.parse(redactLine(JSON.stringify(record)))).toEqual({ ...record, token: '[secret]' });
   });
 
@@ -35,7 +39,7 @@ describe('a secret', () => {
   it('of any kind keeps a line of JSON valid', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), fc.json(), (secrets, json) => {
-        rememberSecrets([], secrets);
+        rememberSecrets(secrets);
         JSON.parse(redactLine(json));
       }),
     );
@@ -67,12 +71,13 @@ describe('a secret in a flag', () => {
 
   it('appears nowhere in what the failed command reports', () => {
     const argv = ['node', 'foliopipe', 'run', '--set', webhook];
-    rememberSecrets(argv);
+    rememberCommand(argv);
+    rememberSecrets();
     const error = new ConfigError('CONFIG_INVALID', 'wrong', {
       hint: `type foliopipe ${argv.slice(2).join(' ')}`,
       facts: { argv: argv.join(' ') },
     });
-    expect(JSON.stringify(describeFailure(error, argv).shown)).not.toContain('s3cretpath');
+    expect(JSON.stringify(describeFailure(error).shown)).not.toContain('s3cretpath');
     expect(hideSecrets(argv.at(-1))).toBe('report.webhook=[secret]');
   });
 });

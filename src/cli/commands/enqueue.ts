@@ -128,10 +128,7 @@ async function enqueueConfigs(named: readonly string[], flags: RunFlags, options
     }
   }
   const state = expectOneState(prepared);
-  rememberSecrets(
-    process.argv,
-    prepared.flatMap(({ config }) => secretsOf(config)),
-  );
+  rememberSecrets(prepared.flatMap(({ config }) => secretsOf(config)));
   const logger = createLogger(options);
   const fleet = await openFleet(state, { node: process.versions.node, logger });
   const sent = await useFleet(fleet, async () => {

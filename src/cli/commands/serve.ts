@@ -57,7 +57,7 @@ export function addServe(command: Command): void {
 async function serve(options: Options): Promise<void> {
   const given = options.token ?? process.env.FOLIOPIPE_SERVE_TOKEN;
   const token = given ?? randomBytes(12).toString('hex');
-  rememberSecrets(process.argv, [token]);
+  rememberSecrets([token]);
   const logger = createLogger({ logLevel: 'info', logFormat: 'text' });
   const { openService } = await import('../../service/open-service.js');
   const { readFaults } = await import('../../service/faults/read-faults.js');

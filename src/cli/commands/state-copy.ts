@@ -44,7 +44,7 @@ export function addStateCopy(state: Command): void {
     const config = await readConfig(options, file, 'nothing');
     const { from, to } = placesOf(options, config);
     const places = [from, to].flatMap(({ state }) => state?.secrets() ?? []);
-    rememberSecrets(process.argv, [...secretsOf(config), ...places]);
+    rememberSecrets([...secretsOf(config), ...places]);
     const logger = createLogger(options);
     const copied = await withStopSignal((signal) =>
       copyState({ from, to, pipeline: config.pipeline, signal, logger, holder: lockHolder() }),

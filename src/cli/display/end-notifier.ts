@@ -28,15 +28,10 @@ interface EndNotifier {
 
 interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
   readonly logger: Logger;
-  /** As node gives it. */
-  readonly argv: readonly string[];
 }
 
 /** Never throws. Does nothing if the config has no `report.textfile` and no `report.webhook`. */
-export function createEndNotifier(
-  config: Config,
-  { logger, argv, ...options }: EndNotifierOptions,
-): EndNotifier {
+export function createEndNotifier(config: Config, { logger, ...options }: EndNotifierOptions): EndNotifier {
   const { textfile, webhook } = config.report;
   const measure = createRunMeasure();
   const began = Date.now();
@@ -64,7 +59,7 @@ export function createEndNotifier(
     },
     ended: (summary, exitCode) => notify({ summary, exitCode }),
     failed: (thrown) => {
-      const { exitCode, shown } = describeFailure(thrown, argv);
+      const { exitCode, shown } = describeFailure(thrown);
       return notify({ summary: null, exitCode, error: shown });
     },
   };

@@ -32,7 +32,7 @@ export async function findFleet(options: CommonOptions, file: string | undefined
   const node = process.versions.node;
   await loadPgBoss(node);
   const place = readFleetPlace(layersOf(options, file, 'nothing', true));
-  rememberSecrets(process.argv, place.state.secrets());
+  rememberSecrets(place.state.secrets());
   return { ...place, fleetOptions: { node, logger: createLogger(options) } };
 }
 

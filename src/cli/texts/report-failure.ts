@@ -23,16 +23,15 @@ import {
   type RememberedStand,
   rememberedRun,
   rememberedStand,
+  typedArguments,
   wouldBeginAnother,
 } from './next-steps.js';
 import { asRehearsed, confirmCommand, isRehearsal, resumeCommand } from './resume-command.js';
 
-/**
- * @param argv as node gives it. It may be impossible to parse: then that is the error.
- * @returns the exit code.
- */
-export function reportFailure(thrown: unknown, argv: readonly string[]): number {
-  const failure = describeFailure(thrown, argv);
+/** @returns the exit code. */
+export function reportFailure(thrown: unknown): number {
+  const argv = typedArguments();
+  const failure = describeFailure(thrown);
   const { error, known, exitCode, shown } = failure;
   const { code, message, hint, resume, facts } = shown;
   const stand = rememberedStand();
@@ -51,7 +50,9 @@ export function reportFailure(thrown: unknown, argv: readonly string[]): number 
 }
 
 /** An error that ends a command, with its exit code and what is printed about it. */
-export function describeFailure(thrown: unknown, argv: readonly string[]) {
+export function describeFailure(thrown: unknown) {
+  // It may be impossible to parse: then that is the error.
+  const argv = typedArguments();
   const error = thrown instanceof CommanderError ? usageError(thrown, argv) : (diskError(thrown) ?? thrown);
   const known = error instanceof FoliopipeError ? error : undefined;
   const message = error instanceof Error ? error.message : String(error);

@@ -161,8 +161,7 @@ it('the same command with --new goes on only without it, once its run has begun'
 
 it('after an error of a run that --new has begun a command goes on with it, unless the run is gone', async () => {
   const words = ['run', 'a.yaml', '--new', '--yes'];
-  const resumeAfter = (code: string) =>
-    describeFailure(new ConfigError(code, 'text'), ['node', 'foliopipe', ...words]).shown.resume;
+  const resumeAfter = (code: string) => describeFailure(new ConfigError(code, 'text')).shown.resume;
   await type(...words);
   expect(resumeAfter('FILE_GONE')).toBeNull();
   rememberRun('r1');
