@@ -61,43 +61,51 @@ export interface PreparedRehearsal {
   readonly at?: AtFailpoint;
 }
 
-/** Runs a job and prints its summary. @param needs what it needs of the service. @returns the exit code. */
+/** Runs a job and prints its summary. @returns the exit code. */
 export async function runJob(
   options: CommonOptions & TimeOptions & { readonly limit?: number },
   file: string | undefined,
   job: CommandWork,
-  prepare?: PrepareRehearsal,
-  needs?: ServiceNeeds,
+  how: JobTerms = {},
 ): Promise<number> {
+  const { prepare } = how;
   return runSession<RunSummary>(options, file, {
+    ...how,
     work: job,
     text: (summary, config) => summaryText(summary, nextTerms(config, prepare === undefined)),
     exitCode: (summary) => summary.exitCode ?? 0,
-    ...(needs && { needs }),
     // The end of a rehearsal or a sample is not reported: neither is the night's job.
-    ...(prepare && { prepare }),
     ...(!prepare && options.limit === undefined && { summaryOf: (summary: RunSummary) => summary }),
   });
 }
 
+/** How the work of a command differs from that of `run`. */
+interface JobTerms {
+  readonly prepare?: PrepareRehearsal | undefined;
+  /** What the work needs of the service. Default: `service`. */
+  readonly needs?: ServiceNeeds;
+  /**
+   * Whether the command names its run. The unfinished run of the pipeline may be another one, with other values: commands
+   * in texts continue it with its own.
+   */
+  readonly isNamed?: boolean;
+}
+
 /** Work on a run, and the functions that show its result. */
-interface SessionWork<T extends object> {
+interface SessionWork<T extends object> extends JobTerms {
   readonly work: (config: Config, options: RunOptions) => Promise<T>;
   readonly text: (result: T, config: Config) => string;
   /** Default: 0. */
   readonly exitCode?: (result: T) => number;
-  readonly prepare?: PrepareRehearsal;
   /** Gets the summary from the result, to report the end of the run (`report`). Left out: the end is not reported. */
   readonly summaryOf?: (result: T) => RunSummary;
-  /** What the work needs of the service. Default: `service`. */
-  readonly needs?: ServiceNeeds;
 }
 
 /** Does the work and prints its result. @returns the exit code. */
 export async function runSession<T extends object>(
   options: CommonOptions & TimeOptions,
   file: string | undefined,
-  { work, text, exitCode = () => 0, prepare, needs = 'service', summaryOf }: SessionWork<T>,
+  { work, text, exitCode = () => 0, prepare, needs = 'service', isNamed = false, summaryOf }: SessionWork<T>,
 ): Promise<number> {
   const failpoint = armFailpoint(process.env.FOLIOPIPE_CRASH_AT);
   const given = await readConfig(options, file, needs);
@@ -131,6 +139,7 @@ export async function runSession<T extends object>(
     if (prepared !== undefined) rememberRehearsal(config, given.state === null);
     if (needs !== 'nothing' && needs !== 'database')
       service = await openEmbeddedService(config, prepared?.service);
+    if (isNamed) await rememberUnfinishedRun(config);
     const result = await work(config, {
       ...runOptions,
       proxies,

@@ -42,32 +42,30 @@ export function flagSettings(overrides: readonly Override[], problems: Problems)
 }
 
 /** The secret that a setting shows, and a variable to use instead; undefined if it shows none. */
-export function literalSecret(
-  setting: Setting,
-): { readonly what: string; readonly variable: string } | undefined {
-  if (isLiteralWebhook(setting))
+export function literalSecret({
+  key,
+  value,
+}: Setting): { readonly what: string; readonly variable: string } | undefined {
+  if (typeof value !== 'string') return undefined;
+  const name = key.join('.');
+  if (name === 'report.webhook' && showsWebhook(value)) {
     return { what: 'the address of a webhook', variable: `\${FOLIOPIPE_WEBHOOK}` };
-  if (isLiteralToken(setting)) return { what: 'a token', variable: `\${FOLIOPIPE_TOKEN}` };
-  if (hasLiteralPassword(setting)) return { what: 'a password', variable: `\${DATABASE_URL}` };
+  }
+  if (name === 'service.token' && !/^\$\{\w+\}$/.test(value)) {
+    return { what: 'a token', variable: `\${FOLIOPIPE_TOKEN}` };
+  }
+  if (DATABASE_KEYS.has(name) && showsPassword(value)) {
+    return { what: 'a password', variable: `\${DATABASE_URL}` };
+  }
   return undefined;
 }
 
-/** Whether a setting shows the address of a webhook, to which every reader could post. Scheme and host are no secret. */
-function isLiteralWebhook({ key, value }: Setting): boolean {
-  if (key.join('.') !== 'report.webhook' || typeof value !== 'string' || value.includes('${')) return false;
-  if (!URL.canParse(value)) return value !== '';
-  const { pathname, search, username, password } = new URL(value);
+/** Whether a text shows the address of a webhook, to which every reader could post. Scheme and host are no secret. */
+function showsWebhook(text: string): boolean {
+  if (text.includes('${')) return false;
+  if (!URL.canParse(text)) return text !== '';
+  const { pathname, search, username, password } = new URL(text);
   return pathname !== '/' || `${search}${username}${password}` !== '';
-}
-
-/** Whether a setting shows the token. A reference to a variable does not show it. */
-function isLiteralToken({ key, value }: Setting): boolean {
-  return key.join('.') === 'service.token' && typeof value === 'string' && !/^\$\{\w+\}$/.test(value);
-}
-
-/** Whether a setting shows the password of a database. */
-function hasLiteralPassword({ key, value }: Setting): boolean {
-  return DATABASE_KEYS.has(key.join('.')) && typeof value === 'string' && showsPassword(value);
 }
 
 /** Whether an address shows a password. A reference to a variable does not show it. */

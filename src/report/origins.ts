@@ -31,7 +31,7 @@ export function originsOf({ reused, duplicates, skipped, ...all }: RowCounts): O
     }),
     reused: summed({ ...reused, unprocessed: 0 }),
     duplicates: summed(duplicates),
-    skipped: skippedOf(skipped),
+    skipped: summed({ successful: 0, failed: skipped, unprocessed: 0 }),
   };
 }
 
@@ -79,10 +79,6 @@ export function savedBy(
 /** Rounded to a millionth, which removes binary fractions. */
 export function priceOf(records: number, pricePerRecord: number | null): number | null {
   return pricePerRecord === null ? null : Number((records * pricePerRecord).toFixed(6));
-}
-
-function skippedOf(failed: number): OriginCounts {
-  return summed({ successful: 0, failed, unprocessed: 0 });
 }
 
 function summed({ successful, failed, unprocessed }: Omit<Counts, 'read' | 'rejected'>): OriginCounts {

@@ -212,11 +212,12 @@ function sumOf(counts: Readonly<Record<string, number>>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Records a second, as an average since the first call; null until a record is answered. Never negative. */
-type Rate = (records: number, at: number) => number | null;
-
-/** Measures from the first call on, so that the work of an earlier process does not count. Times in milliseconds. */
-export function createRate(): Rate {
+/**
+ * Measures records a second, as an average from the first call on: the work of an earlier process does not count.
+ * @returns takes the records so far and the time in milliseconds; gives null until a record is answered, never a negative
+ *   rate.
+ */
+export function createRate(): (records: number, at: number) => number | null {
   let first: { records: number; at: number } | undefined;
   return (records, at) => {
     // Fewer are answered when a lost folio is found again.

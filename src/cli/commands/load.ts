@@ -1,12 +1,6 @@
 /** `foliopipe load`: loads the publication of a run into the database of `load.into`. */
 import { type Command, Option } from 'commander';
-import {
-  type LoadedRun,
-  load,
-  type PrintDialect,
-  printDialects,
-  printRunLoad,
-} from '../../../pipelines/index.js';
+import { load, type PrintDialect, printDialects, printRunLoad } from '../../../pipelines/index.js';
 import {
   type CommonOptions,
   type Finish,
@@ -41,14 +35,10 @@ export function addLoad(command: Command, finish: Finish): void {
       finish(
         await runSession(options, file, {
           work: (config, rest) => load(config, run, rest),
-          text: loadedText,
+          text: (loaded) => `run ${loaded.run}: ${loadText(loaded)}\n`,
           needs: 'database',
         }),
       );
     },
   );
-}
-
-function loadedText(loaded: LoadedRun): string {
-  return `run ${loaded.run}: ${loadText(loaded)}\n`;
 }

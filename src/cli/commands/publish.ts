@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { publish } from '../../../pipelines/index.js';
 import { type CommonOptions, type Finish, refuseFileAsRun, withCommonOptions } from '../common-options.js';
-import { type CommandWork, rememberUnfinishedRun, runJob } from '../session.js';
+import { type CommandWork, runJob } from '../session.js';
 
 export function addPublish(command: Command, finish: Finish): void {
   command
@@ -10,10 +10,7 @@ export function addPublish(command: Command, finish: Finish): void {
     .argument('[file]', 'config file');
   withCommonOptions(command).action(async (run: string, file: string | undefined, options: CommonOptions) => {
     refuseFileAsRun('publish', run, file);
-    const job: CommandWork = async (config, rest) => {
-      await rememberUnfinishedRun(config);
-      return publish(config, run, rest);
-    };
-    finish(await runJob(options, file, job, undefined, 'given'));
+    const job: CommandWork = (config, rest) => publish(config, run, rest);
+    finish(await runJob(options, file, job, { needs: 'given', isNamed: true }));
   });
 }

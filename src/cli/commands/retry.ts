@@ -12,7 +12,7 @@ import {
   withOutputOptions,
 } from '../common-options.js';
 import { printResult } from '../output.js';
-import { type CommandWork, rememberUnfinishedRun, runJob } from '../session.js';
+import { type CommandWork, runJob } from '../session.js';
 import { type TimeOptions, withTimeOptions } from '../time-options.js';
 
 interface Options extends CommonOptions, TimeOptions {
@@ -36,11 +36,8 @@ export function addRetry(command: Command, finish: Finish): void {
       refuseFileAsRun('retry', run, file);
       const { by } = options;
       if (options.dryRun) return printRetryPlan(options, run, file);
-      const job: CommandWork = async (config, rest) => {
-        await rememberUnfinishedRun(config);
-        return retry(config, run, { ...rest, by });
-      };
-      finish(await runJob(options, file, job));
+      const job: CommandWork = (config, rest) => retry(config, run, { ...rest, by });
+      finish(await runJob(options, file, job, { isNamed: true }));
     },
   );
 }

@@ -77,7 +77,9 @@ function addForget(reuse: Command): void {
   withCommonOptions(command).action(async (file: string | undefined, options: ForgetFlags) => {
     const what = whatToForget(options);
     const config = await readConfig(options, file, 'address');
-    if (!options.yes && !options.json && isInteractive() && !(await mayForget(options))) {
+    const question = `Forget ${answersText(options)}? Their records are bought again.`;
+    const mayAsk = !options.yes && !options.json && isInteractive();
+    if (mayAsk && !(await isConfirmed(question, 'nothing was forgotten'))) {
       await print('nothing was forgotten\n');
       return;
     }
@@ -85,14 +87,6 @@ function addForget(reuse: Command): void {
     const forgotten = await withStopSignal((signal) => forgetReuse(config, { signal, logger, what }));
     await printResult(options, { ...forgotten, exitCode: 0 }, forgottenText(forgotten, config));
   });
-}
-
-/** Asks a person on the terminal. */
-function mayForget(flags: ForgetFlags): Promise<boolean> {
-  return isConfirmed(
-    `Forget ${answersText(flags)}? Their records are bought again.`,
-    'nothing was forgotten',
-  );
 }
 
 function answersText({ run, key, olderThan }: ForgetFlags): string {

@@ -32,6 +32,6 @@ export function addRun(command: Command, finish: Finish): void {
     const { publishPartial = false } = options;
     const job: CommandWork = (config, rest) =>
       enrich(config, { ...rest, ...beginOptions(options), publishPartial });
-    finish(await runJob(rehearsalOptions(options), file, job, prepare));
+    finish(await runJob(rehearsalOptions(options), file, job, { prepare }));
   });
 }

@@ -4,7 +4,7 @@ import type { Config } from '../../config/schema.js';
 import { ConfigError } from '../../errors.js';
 import type { AnswerStore, Unwanted } from '../../reuse/answer-store.js';
 import type { SharedCopies } from '../../spool/shared-copies.js';
-import type { Milliseconds, Segment } from '../../types.js';
+import type { Milliseconds } from '../../types.js';
 import { isUsable } from '../open/choose-records.js';
 import { beginningWith } from '../open/named-run.js';
 import { findRecords } from './find-records.js';
@@ -58,7 +58,7 @@ export async function forgetAnswers(
   const ids = [...new Set(all.map((one) => one.run))];
   const run = 'run' in what ? beginningWith(await idOf(what.run, checkpoint, config), ids) : undefined;
   const chosen = all.filter((segment) =>
-    'run' in what ? segment.run === run : isMeant(segment, what, config),
+    'run' in what ? segment.run === run : 'all' in what || isUsable(segment, config),
   );
   if ('run' in what && chosen.length === 0) {
     throw new ConfigError('REUSE_RUN_UNKNOWN', `there are no stored answers of ${what.run}`, {
@@ -88,10 +88,6 @@ async function idOf(
   { pipeline }: Config,
 ): Promise<string> {
   return (name === 'last' && (await checkpoint.latestRun(pipeline))?.id) || name;
-}
-
-function isMeant(segment: Segment, what: ForgetWhat, config: Config): boolean {
-  return 'all' in what || isUsable(segment, config);
 }
 
 async function unwantedOf(

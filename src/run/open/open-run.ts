@@ -68,17 +68,13 @@ export async function withRun<T>(
     await writeOwnReport(run, options, cause);
     await run.close().catch((atClose: unknown) => {
       // If the state is gone, the first error is a consequence of that.
-      if (isStateGone(atClose)) throw atClose;
+      if (atClose instanceof FoliopipeError && atClose.code === 'CHECKPOINT_GONE') throw atClose;
     });
     throw cause;
   });
   await writeOwnReport(run, options);
   await run.close();
   return result;
-}
-
-function isStateGone(error: unknown): boolean {
-  return error instanceof FoliopipeError && error.code === 'CHECKPOINT_GONE';
 }
 
 /**
@@ -121,11 +117,11 @@ export async function openRun(whole: Config, handed: RunOptions = {}): Promise<O
     checkOpenFiles(whole);
     const state = await lockState(whole, wanted, begun);
     const opening = inSharedTime(begun, wanted, state.lock);
-    const { given, options, limit } = await valuesOfRun(whole, wanted, state.checkpoint);
+    const { given, options } = await valuesOfRun(whole, wanted, state.checkpoint);
     if (!options.sendsNothing) await refuseUnconfirmed(given, options, opening.logger);
     const client = openClient(given, options, state.account, opening);
     const ports = choosePorts(given, options, state, opening);
-    if (given.state !== null) await forgetWork(given, { ...ports, logger: opening.logger }, limit);
+    if (given.state !== null) await forgetWork(given, { ...ports, logger: opening.logger }, options.limit);
     const { clock, signal, logger } = opening;
     const context = { ...ports, config: given, service: client.service, clock, signal, logger };
     const { run, found } = await findRun(context, options);
@@ -190,7 +186,7 @@ async function valuesOfRun(whole: Config, options: RunOptions, checkpoint: Check
     typeof existing === 'string' ? await namedRun(checkpoint, whole.pipeline, existing) : undefined;
   const limit = named === undefined ? options.limit : named.source.limit;
   const given = withLimit(withAddressOf(whole, named), limit);
-  return { given, options: { ...options, limit }, limit };
+  return { given, options: { ...options, limit } };
 }
 
 /** Opens the client of the service. Closing it first waits for its uploads in flight. */
