@@ -1,8 +1,54 @@
-/** Reads of chunks: by state, and in the order of the source. */
+/** Cutting: a chunk that follows on the last one; and reads of chunks, by state and in the order of the source. */
+import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import type { CheckpointReader, ChunkState } from '../checkpoint.js';
+import type { Checkpoint, CheckpointReader, ChunkState } from '../checkpoint.js';
+import { valuesOfChunk } from '../rows/chunk-changes.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
+
+// The run's row is locked, so that numbers are given one by one. `chunks` is null until the source is cut completely.
+const cut = fenced<StoredChunk>(`
+  admitted AS (
+    SELECT id FROM runs
+    WHERE id = @run AND state = 'open' AND ${HELD}
+      AND CASE WHEN @round::int8 = 0 THEN chunks IS NULL ELSE chunks IS NOT NULL AND @round::int8 = round + 1 END
+      AND @firstRecord::int8 > coalesce((SELECT last_record FROM chunks
+        WHERE run = @run AND round = @round::int8 AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)
+    FOR UPDATE),
+  counted AS (
+    UPDATE runs SET chunks = chunks + 1 WHERE id IN (SELECT id FROM admitted) AND @round::int8 > 0),
+  added AS (
+    INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
+      end_file, end_offset, bytes, sha256, cut_at)
+    SELECT @run, coalesce((SELECT max(number) FROM chunks WHERE run = @run), 0) + 1, @round::int8,
+      @firstRecord::int8, @lastRecord::int8, @records::int8, @startFile::int8, @startOffset::int8,
+      @endFile::int8, @endOffset::int8, @bytes::int8, @sha256::text, @at::int8
+    FROM admitted RETURNING *),
+  picked AS (
+    INSERT INTO picked_records (run, chunk, numbers)
+    SELECT run, number, @numbers::bytea FROM added WHERE @numbers::bytea IS NOT NULL)
+  SELECT * FROM added`);
+
+const fixChunks = fenced(`
+  fixed AS (
+    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
+      WHERE run = @run AND round = 0 AND state <> 'split'))
+    WHERE id = @run AND state = 'open' AND ${HELD} RETURNING id)
+  SELECT * FROM fixed`);
+
+/** Makes `recordCut` and `recordAllCut`. */
+export function cutChanges(db: StateSession): Pick<Checkpoint, 'recordCut' | 'recordAllCut'> {
+  return {
+    recordCut: async (run, chunk, at) => {
+      const round = chunk.picked?.round ?? 0;
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+      return toChunk(await db.change(cut, valuesOfChunk('recordCut', run, chunk, at), 'recordCut', missing));
+    },
+    recordAllCut: async (run) => {
+      await db.change(fixChunks, { run }, 'recordAllCut', `no run ${run} that is open`);
+    },
+  };
+}
 
 type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
@@ -29,10 +75,6 @@ const last: Prepared<StoredChunk> = statement(
 
 const lastRound: Prepared<{ round: number }> = statement(
   "SELECT coalesce(max(round), 0) AS round FROM chunks WHERE run = @run AND state <> 'split'",
-);
-
-export const pickedNumbers: Prepared<{ numbers: Buffer }> = statement(
-  'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk',
 );
 
 /** Makes the reads of chunks. */

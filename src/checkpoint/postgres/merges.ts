@@ -1,9 +1,8 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
 import { fenced, HELD } from '../../postgres/fenced.js';
-import { statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
-import { mergeRefused, toStoredStretch, UNMERGE } from '../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
@@ -39,17 +38,11 @@ const merge = fenced(`
     RETURNING first_record)
   SELECT * FROM merged`);
 
-export const unmerge = statement(UNMERGE);
-
-/** Makes `recordMerged` and `recordUnmerged`. */
-export function mergeChanges(db: StateSession): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
+/** Makes `recordMerged`. */
+export function mergeChange(db: StateSession): Pick<Checkpoint, 'recordMerged'> {
   return {
     recordMerged: async (run, stretch, at) => {
       await db.change(merge, toStoredStretch(run, stretch, at), 'recordMerged', mergeRefused(run, stretch));
     },
-    recordUnmerged: (run, fromRecord) =>
-      db.changes(async (query) => {
-        await query(unmerge, { run, fromRecord });
-      }),
   };
 }

@@ -1,12 +1,11 @@
-/** The parts of a chunk, from the finished folio to the downloaded chunk; and giving up a chunk, with its cause. */
+/** The parts of a chunk, from the finished folio to the downloaded chunk. */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference } from '../../types.js';
 import type { ResultChanges } from '../change-groups.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
-import { unmerge } from './merges.js';
-import { expectRow, type StateSession } from './state-session.js';
+import type { StateSession } from './state-session.js';
 
 const LISTED = 'unnest(@statuses::text[], @numbers::int8[]) AS named (status, number)';
 
@@ -43,35 +42,16 @@ const complete = fenced<StoredChunk>(`
     RETURNING *)
   SELECT * FROM completed`);
 
-const giveUp = fenced<StoredChunk>(`
-  given_up AS (
-    UPDATE chunks SET state = 'unprocessed', cause = @cause
-    WHERE run = @run AND number = @chunk AND ${HELD}
-      AND (round > 0 OR NOT EXISTS (SELECT 1 FROM stretches AS merged
-        WHERE merged.run = @run AND merged.first_record <= chunks.last_record
-          AND merged.last_record >= chunks.first_record))
-      AND state IN ('cut', 'ambiguous', 'submitted', 'finished', 'downloaded')
-    RETURNING *)
-  SELECT * FROM given_up`);
-
-const replace: Prepared<StoredChunk> = statement(`
-  UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
-  WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') RETURNING *`);
-const forgetParts = statement('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
-const insertPart = statement(`
-  INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
-  VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records)`);
-
 const listed: Prepared<PartReference> = statement(`
   SELECT file_status AS "fileStatus", part FROM parts
   WHERE run = @run AND chunk = @chunk ORDER BY file_status DESC, part`);
 
-/** Makes the five changes from a submitted chunk to its end, and the read of the parts that the download expects. */
+/** Makes the three changes from a submitted chunk to its end, and the read of the parts that the download expects. */
 export function resultChanges(db: StateSession): ResultChanges {
   return {
     listedParts: (run, chunk) => db.read(listed, { run, chunk }),
     recordFinished: async (run, chunk, { successful, failed }, parts, at) => {
-      refuseDoubled('recordFinished', run, chunk, parts);
+      refuseDoubled(run, chunk, parts);
       const statuses = listOf(parts.map(({ fileStatus }) => fileStatus));
       const numbers = listOf(parts.map(({ part }) => part));
       const values = { run, chunk, successful, failed, statuses, numbers, at: at ?? null };
@@ -90,26 +70,9 @@ export function resultChanges(db: StateSession): ResultChanges {
       };
       await db.change(storeParts, { run, chunk, ...values }, 'recordParts', missing);
     },
-    recordRefetched: (run, chunk, { successful, failed }, parts) =>
-      db.changes(async (query) => {
-        refuseDoubled('recordRefetched', run, chunk, parts);
-        const missing = `no chunk ${chunk} of run ${run} that is finished or downloaded`;
-        const rows = await query(replace, { run, chunk, successful, failed });
-        const row = expectRow(rows, 'recordRefetched', missing);
-        await query(forgetParts, { run, chunk });
-        for (const { fileStatus, part, bytes, sha256, records } of parts) {
-          await query(insertPart, { run, chunk, fileStatus, part, bytes, sha256, records });
-        }
-        if (row.round === 0) await query(unmerge, { run, fromRecord: row.first_record });
-        return toChunk(row);
-      }),
     recordDownloaded: async (run, chunk, at) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
       return toChunk(await db.change(complete, { run, chunk, at: at ?? null }, 'recordDownloaded', missing));
-    },
-    recordUnprocessed: async (run, chunk, cause) => {
-      const missing = `no chunk ${chunk} of run ${run} that can be given up`;
-      return toChunk(await db.change(giveUp, { run, chunk, cause }, 'recordUnprocessed', missing));
     },
   };
 }
@@ -119,17 +82,15 @@ function listOf(values: readonly (string | number)[]): string {
   return `{${values.join(',')}}`;
 }
 
-function refuseDoubled(
-  method: keyof ResultChanges,
-  run: string,
-  chunk: number,
-  parts: readonly PartReference[],
-): void {
+function refuseDoubled(run: string, chunk: number, parts: readonly PartReference[]): void {
   const known = new Set<string>();
   for (const { fileStatus, part } of parts) {
     const name = `${fileStatus} part ${part}`;
     if (known.has(name)) {
-      throw new CheckpointStateError(method, `${name} of chunk ${chunk} of run ${run} is listed twice`);
+      throw new CheckpointStateError(
+        'recordFinished',
+        `${name} of chunk ${chunk} of run ${run} is listed twice`,
+      );
     }
     known.add(name);
   }

@@ -1,14 +1,13 @@
 /**
- * Runs: adds, supersedes and prunes them, replaces the stamps of their source, fixes their join method, finds some of
- * them, and sums them up.
+ * Runs: adds them, replaces the stamps of their source, fixes their join method, finds some of them, and sums them up.
  */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Choice } from '../../types.js';
 import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { BY_STATE, MERGED, type TallyRows, toTally, UPLOADS } from '../rows/report-rows.js';
-import { FORGET_RESULTS, type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
-import { expectRow, type StateSession } from './state-session.js';
+import { type RunRow, toRun, toRunIfAny } from '../rows/run-row.js';
+import type { StateSession } from './state-session.js';
 
 const insert = fenced(`
   added AS (
@@ -32,20 +31,11 @@ const fixJoin = fenced(`
       AND (join_way IS NULL OR (${isSame('by')} AND ${isSame('column')} AND ${isSame('columns')}))
     RETURNING id)
   SELECT id FROM fixed`);
-const supersede = fenced(`
-  replaced AS (
-    UPDATE runs SET state = 'superseded', finished_at = @at
-    WHERE id = @run AND state IN ('open', 'publishing') AND ${HELD} RETURNING id)
-  SELECT id FROM replaced`);
-const prune = statement(`
-  UPDATE runs SET pruned_at = @at
-  WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL RETURNING id`);
-const forget = FORGET_RESULTS.map((sql) => statement(sql));
 
-type RunMethod = 'recordRun' | 'recordSourceStamp' | 'recordJoin' | 'recordSuperseded' | 'recordPruned';
-
-/** Makes the changes of whole runs. */
-export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
+/** Makes the changes of what is known about a run when it begins. */
+export function newRunChanges(
+  db: StateSession,
+): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordJoin'> {
   return {
     recordRun: async (run) => {
       const { id, pipeline, service, label, canary, createdAt } = run;
@@ -74,16 +64,6 @@ export function runChanges(db: StateSession): Pick<Checkpoint, RunMethod> {
       const missing = `run ${run} is superseded, or joins in another way`;
       await db.change(fixJoin, { run, join: JSON.stringify(join) }, 'recordJoin', missing);
     },
-    recordSuperseded: async (run, at) => {
-      const missing = `no run ${run} that is open or publishing`;
-      await db.change(supersede, { run, at }, 'recordSuperseded', missing);
-    },
-    recordPruned: (run, at) =>
-      db.changes(async (query) => {
-        const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
-        expectRow(await query(prune, { run, at }), 'recordPruned', missing);
-        for (const table of forget) await query(table, { run });
-      }),
   };
 }
 

@@ -6,8 +6,9 @@
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
+import { expectRow } from '../checkpoint-errors.js';
 import { refuseOverBudget, spendRecords } from './spending.js';
-import { expectRow, intend, type StateSession } from './state-session.js';
+import { intend, type StateSession } from './state-session.js';
 
 const begin = statement(`
   INSERT INTO searches (run, record, state, started_at, day)
@@ -78,7 +79,8 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
         db.changes(async (query) => {
           const { day } = budget;
           const missing = `run ${run} is not open, or has asked for record ${record}`;
-          expectRow(await query(begin, { run, record, at, day }), 'recordSearchIntent', missing);
+          const [row] = await query(begin, { run, record, at, day });
+          expectRow(row, 'recordSearchIntent', missing);
           await refuseOverBudget(query, { run }, 1, budget);
           await spendRecords(query, { run }, 1, day);
         });
@@ -93,8 +95,8 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
       await db.outcome(async (query) => {
         if ((await endSearch(query, run, record, ended, isOurs)) !== undefined) return;
         // The same was recorded before the connection was lost.
-        const rows = await query(known, { run, record, state: ended.state, isOurs });
-        expectRow(rows, 'recordSearchEnd', `run ${run} is not asking for record ${record}`);
+        const [row] = await query(known, { run, record, state: ended.state, isOurs });
+        expectRow(row, 'recordSearchEnd', `run ${run} is not asking for record ${record}`);
       });
       asked.delete(`${run} ${record}`);
     },
@@ -102,8 +104,8 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
       const begun = () =>
         db.changes(async (query) => {
           const { day } = budget;
-          const rows = await query(beginSingle, { id, pipeline, service, startedAt, day });
-          expectRow(rows, 'recordSingleSearchIntent', `there is a search ${id} already`);
+          const [row] = await query(beginSingle, { id, pipeline, service, startedAt, day });
+          expectRow(row, 'recordSingleSearchIntent', `there is a search ${id} already`);
           await refuseOverBudget(query, { pipeline, service }, 1, budget);
           await spendRecords(query, { pipeline, service }, 1, day);
         });
@@ -116,8 +118,8 @@ export function searchChanges(db: StateSession): Pick<Checkpoint, SearchMethod> 
       const isOurs = asked.has(id);
       await db.outcome(async (query) => {
         if ((await endSingleSearch(query, id, ended)) !== undefined) return;
-        const rows = await query(knownSingle, { id, state: ended.state, isOurs });
-        expectRow(rows, 'recordSingleSearchEnd', `search ${id} is not being asked`);
+        const [row] = await query(knownSingle, { id, state: ended.state, isOurs });
+        expectRow(row, 'recordSingleSearchEnd', `search ${id} is not being asked`);
       });
       asked.delete(id);
     },

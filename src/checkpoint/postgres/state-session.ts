@@ -15,7 +15,7 @@ import {
 } from '../../postgres/fenced.js';
 import type { PostgresSession, Query } from '../../postgres/session.js';
 import { type Prepared, statement, type Value } from '../../postgres/statement.js';
-import { CheckpointStateError } from '../checkpoint-errors.js';
+import { expectRow } from '../checkpoint-errors.js';
 import type { MakeChange } from '../rows/change.js';
 
 type Values = Readonly<Record<string, Value>>;
@@ -64,8 +64,7 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
     change: async (asked, values, method, missing) => {
       answers.clear();
       const [row] = await askFenced(session, fence, asked, values, false);
-      if (row !== undefined) return row;
-      throw new CheckpointStateError(method, missing);
+      return expectRow(row, method, missing);
     },
     changes: (body) => {
       answers.clear();
@@ -106,13 +105,6 @@ export function sharedChanges(db: StateSession): MakeChange {
         }
         return step.value;
       });
-}
-
-/** Throws unless the statement returned a row; within a transaction, this rolls it back. */
-export function expectRow<Row>(rows: readonly Row[], method: string, missing: string): Row {
-  const [row] = rows;
-  if (row === undefined) throw new CheckpointStateError(method, missing);
-  return row;
 }
 
 /**

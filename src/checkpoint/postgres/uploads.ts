@@ -8,6 +8,7 @@ import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { UploadChanges } from '../change-groups.js';
 import type { CheckpointReader } from '../checkpoint.js';
+import { expectRow } from '../checkpoint-errors.js';
 import { CHUNK_BY_NUMBER, type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import {
   hasCaps,
@@ -18,7 +19,7 @@ import {
   UPLOAD_COLUMNS,
 } from '../rows/paid-rows.js';
 import { refuseOverBudget, spend } from './spending.js';
-import { expectRow, intend, type StateSession } from './state-session.js';
+import { intend, type StateSession } from './state-session.js';
 
 /** A chunk that may be sent. */
 const SENDABLE = "run = @run AND number = @chunk AND state IN ('cut', 'ambiguous')";
@@ -122,14 +123,9 @@ const interrupt = fenced<{ chunks: number }>(`
     WHERE run = @run AND state = 'uploading' AND ${HELD} AND (SELECT count(*) FROM doubted) >= 0 RETURNING state)
   SELECT (SELECT count(*) FROM marked WHERE state = 'ambiguous') AS chunks FROM held`);
 
-// One of the replies came from a local service.
-const markMixed = fenced(`
-  marked AS (UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run AND ${HELD} RETURNING id)
-  SELECT id FROM marked`);
-
 const NOT_KNOWN_YET = { folio: null, local: null, serviceRecords: null, doubt: null, endedAt: null } as const;
 
-/** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
+/** Makes the five changes between `cut` and `submitted`. */
 export function uploadChanges(db: StateSession): UploadChanges {
   /** The attempts that this process has begun and that have not ended. */
   const sent = new Map<string, number>();
@@ -147,12 +143,14 @@ export function uploadChanges(db: StateSession): UploadChanges {
     const ended =
       known === undefined
         ? await db.outcome(async (query) => {
-            const { attempt } = expectRow(await query(uploading, { run, chunk }), method, missing);
-            return expectRow(await end(query, { run, chunk, attempt }), method, missing);
+            const [row] = await query(uploading, { run, chunk });
+            const { attempt } = expectRow(row, method, missing);
+            return end(query, { run, chunk, attempt });
           })
-        : expectRow(await end(db.outcomeOf, { run, chunk, attempt: known }), method, missing);
+        : await end(db.outcomeOf, { run, chunk, attempt: known });
+    const row = expectRow(ended[0], method, missing);
     sent.delete(key);
-    return ended;
+    return row;
   };
 
   return {
@@ -165,7 +163,8 @@ export function uploadChanges(db: StateSession): UploadChanges {
         return db.changes(async (query) => {
           const [chunkToSend] = await query(sendable, { run, chunk });
           if (chunkToSend !== undefined) await refuseOverBudget(query, { run }, chunkToSend.records, budget);
-          return expectRow(await query(begin.free, values), 'recordIntent', missing);
+          const [row] = await query(begin.free, values);
+          return expectRow(row, 'recordIntent', missing);
         });
       };
       const { attempt, records } = await intend(db, begun, async (query) => {
@@ -185,8 +184,8 @@ export function uploadChanges(db: StateSession): UploadChanges {
       });
       if (row.state !== null) return toChunk(row);
       await db.expectHeld();
-      const rows = await db.read(chunkByNumber, { run, chunk });
-      return toChunk(expectRow(rows, 'recordAccepted', `no chunk ${chunk} of run ${run}`));
+      const [stored] = await db.read(chunkByNumber, { run, chunk });
+      return toChunk(expectRow(stored, 'recordAccepted', `no chunk ${chunk} of run ${run}`));
     },
     recordDropped: async (run, chunk, at) => {
       await ending('recordDropped', run, chunk, async (query, attempt) => {
@@ -199,9 +198,6 @@ export function uploadChanges(db: StateSession): UploadChanges {
       await ending('recordAmbiguous', run, chunk, (query, attempt) =>
         query(markAmbiguous, { ...attempt, at, doubt }),
       );
-    },
-    recordMixed: async (run) => {
-      await db.change(markMixed, { run }, 'recordMixed', `no run ${run}`);
     },
     recordInterrupted: async (run) => {
       for (const key of sent.keys()) if (key.startsWith(`${run} `)) sent.delete(key);

@@ -2,12 +2,12 @@
  * Changes of the port that are the same in both databases. Each is written once, as the statements of a transaction: a
  * generator that asks for one after the other, and is given the rows that each returns.
  */
-import { CheckpointStateError } from '../checkpoint-errors.js';
+import { expectRow } from '../checkpoint-errors.js';
 
 /** A statement with `@name` for each value. */
 export interface Asked {
   readonly sql: string;
-  readonly values: Readonly<Record<string, string | number | null>>;
+  readonly values: Readonly<Record<string, string | number | null | Uint8Array>>;
 }
 
 export type Change<R> = Generator<Asked, R, readonly unknown[]>;
@@ -23,9 +23,8 @@ export function* ask<Row>(sql: string, values: Asked['values']): Change<readonly
 }
 
 /**
- * @param method the method of the port, for the message.
- * @param missing what is wrong if the statement returns no row, for the message.
- * @throws CheckpointStateError then.
+ * The first row of a statement.
+ * @throws CheckpointStateError as `expectRow`.
  */
 export function* askForRow<Row>(
   sql: string,
@@ -34,6 +33,5 @@ export function* askForRow<Row>(
   missing: string,
 ): Change<Row> {
   const [row] = yield* ask<Row>(sql, values);
-  if (row === undefined) throw new CheckpointStateError(method, missing);
-  return row;
+  return expectRow(row, method, missing);
 }

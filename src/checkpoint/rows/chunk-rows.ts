@@ -1,10 +1,8 @@
-/** Chunks and merged stretches as both databases store them, and what a new chunk must hold. */
+/** Chunks and merged stretches as both databases store them. */
 
 import type { FailureReason } from '../../failure-reasons.js';
 import type { UnprocessedCause } from '../../types.js';
-import { CheckpointStateError } from '../checkpoint-errors.js';
-import { packNumbers, unpackNumbers } from '../packed-numbers.js';
-import type { ChunkRow, ChunkState, NewChunk, Stretch } from '../state.js';
+import type { ChunkRow, ChunkState, Stretch } from '../state.js';
 
 /** A row of the table `chunks`. */
 export interface StoredChunk {
@@ -52,90 +50,6 @@ export function toChunk(row: StoredChunk): ChunkRow {
     cause: row.cause,
     refusal: row.refusal,
   };
-}
-
-/**
- * The values of a new chunk's row, without its number; `numbers` holds its picked records.
- * @param method the method of the port that adds it, for the error.
- * @param at epoch milliseconds; undefined if the time is not kept.
- * @throws CheckpointStateError when the picked records are not those of the chunk.
- */
-export function valuesOfChunk(method: string, run: string, added: NewChunk, at?: number) {
-  if (!containsPicked(added)) {
-    throw new CheckpointStateError(method, `a new chunk of run ${run} has other records than picked`);
-  }
-  const { start, end, picked, ...chunk } = added;
-  return {
-    ...chunk,
-    run,
-    round: picked?.round ?? 0,
-    startFile: start.file,
-    startOffset: start.offset,
-    endFile: end.file,
-    endOffset: end.offset,
-    at: at ?? null,
-    numbers: picked === null ? null : packNumbers(picked.numbers),
-  };
-}
-
-/** Whether the picked numbers match the chunk. They must ascend, because otherwise they could not be unpacked. */
-function containsPicked({ picked, firstRecord, lastRecord, records }: NewChunk): boolean {
-  if (picked === null) return true;
-  const { round, numbers } = picked;
-  return (
-    round >= 0 &&
-    numbers.length === records &&
-    numbers[0] === firstRecord &&
-    numbers.at(-1) === lastRecord &&
-    numbers.every((number, at) => at === 0 || number > numbers[at - 1]!)
-  );
-}
-
-/** The chunk that is split. */
-export interface Parent {
-  readonly round: number;
-  readonly first: number;
-  readonly last: number;
-  readonly records: number;
-}
-
-/**
- * @param parent undefined if no chunk could be split.
- * @param packed the records that were picked for it, if they were.
- * @throws CheckpointStateError unless two chunks together hold exactly its records.
- */
-export function expectHalves(
-  run: string,
-  chunk: number,
-  parent: Parent | undefined,
-  packed: Buffer | undefined,
-  halves: readonly [NewChunk, NewChunk],
-): void {
-  const arePicked = packed === undefined || haveItsRecords(packed, halves);
-  if (parent !== undefined && areHalves(parent, halves) && arePicked) return;
-  const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
-  throw new CheckpointStateError('recordSplit', missing);
-}
-
-/** Whether two chunks together hold the records of the one that is split. */
-function areHalves(parent: Parent, [first, second]: readonly [NewChunk, NewChunk]): boolean {
-  return (
-    first.firstRecord === parent.first &&
-    first.lastRecord < second.firstRecord &&
-    second.lastRecord === parent.last &&
-    first.records > 0 &&
-    second.records > 0 &&
-    first.records + second.records === parent.records &&
-    (first.picked?.round ?? 0) === parent.round &&
-    (second.picked?.round ?? 0) === parent.round
-  );
-}
-
-/** Whether the records picked for the chunk are exactly those of its halves. */
-function haveItsRecords(packed: Buffer, [first, second]: readonly [NewChunk, NewChunk]): boolean {
-  const both = [...(first.picked?.numbers ?? []), ...(second.picked?.numbers ?? [])];
-  const numbers = unpackNumbers(packed);
-  return both.length === numbers.length && both.every((number, at) => number === numbers[at]);
 }
 
 export const CHUNK_BY_NUMBER = 'SELECT * FROM chunks WHERE run = @run AND number = @chunk';

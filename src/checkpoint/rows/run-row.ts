@@ -116,11 +116,3 @@ export function numberOfSame(
     before.output.path === output.path;
   return isSame ? before.number : undefined;
 }
-
-/** Statements that delete the results of a run. */
-export const FORGET_RESULTS = [
-  ...['parts', 'picked_records', 'chunks', 'stretches'].map(
-    (table) => `DELETE FROM ${table} WHERE run = @run`,
-  ),
-  'UPDATE searches SET "values" = NULL WHERE run = @run',
-];

@@ -12,14 +12,26 @@ import { runsWithFiles } from '../journal/files-in-state.js';
 import { openRunJournals } from '../journal/run-journals.js';
 import { searchJournalPath, writeSearchJournal } from '../journal/search-journal.js';
 import { withJournal } from '../journal/with-journal.js';
-import { checkpointChanges, checkpointReads } from './checkpoint-methods.js';
+import type { MakeChange } from '../rows/change.js';
+import { chunkChanges } from '../rows/chunk-changes.js';
+import { columnChanges } from '../rows/column-changes.js';
+import { lateFolioChanges } from '../rows/late-folios.js';
+import { publicationChanges } from '../rows/publication-changes.js';
+import { runChanges } from '../rows/run-changes.js';
+import { sharedReads } from '../rows/shared-reads.js';
 import { lastCheck, rememberCheck } from './last-check.js';
 import { openWritingConnection } from './open-connection.js';
 import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
-import { createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
-import { allSingleSearches } from './tables/searches.js';
+import { changeSteps, createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
+import { chunkReads, cutChanges } from './tables/chunks.js';
+import { mergeChange } from './tables/merges.js';
+import { resultChanges } from './tables/parts.js';
+import { newRunChanges, runReads } from './tables/runs.js';
+import { allSingleSearches, searchChanges, singleSearchChanges } from './tables/searches.js';
+import { spendingRead } from './tables/spending.js';
+import { uploadChanges, uploadReads } from './tables/uploads.js';
 import { translateStateError } from './translate-state-error.js';
 
 /**
@@ -125,4 +137,45 @@ async function openKnown(db: StateDatabase, stateDir: string) {
   await refuseUnknownRuns(db, stateDir);
   await refuseUnknownSearches(db, stateDir);
   return { ...checkpointReads(db), close: db.close };
+}
+
+/** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
+export function checkpointChanges(
+  db: StateDatabase,
+): Omit<Checkpoint, keyof CheckpointReader | 'close' | 'verifyPaid'> {
+  const take = changeSteps(db);
+  const make: MakeChange = (change) => db.change((...args) => take(change(...args)));
+  const begunUpload = db
+    .prepare<[string], string>('SELECT upload FROM output_uploads WHERE name = ?')
+    .pluck();
+  return {
+    ...newRunChanges(db),
+    ...runChanges(make, 'INDEXED BY chunks_in_order'),
+    ...cutChanges(db),
+    ...chunkChanges(make),
+    ...uploadChanges(db),
+    ...lateFolioChanges(make),
+    ...resultChanges(db),
+    ...searchChanges(db),
+    ...singleSearchChanges(db),
+    ...columnChanges(make),
+    ...mergeChange(db),
+    ...publicationChanges(make),
+    outputUpload: db.read((name) => begunUpload.get(name)),
+  };
+}
+
+/** Makes the reading half of the port. */
+function checkpointReads(db: StateDatabase): CheckpointReader {
+  const read = <Row>(sql: string) => {
+    const statement = db.prepare<object, Row>(sql);
+    return db.read((values: object) => statement.all(values));
+  };
+  return {
+    ...sharedReads(read, 'rowid'),
+    ...runReads(db),
+    ...chunkReads(db),
+    ...uploadReads(db),
+    spending: db.readTogether(spendingRead(db)),
+  };
 }

@@ -155,16 +155,6 @@ export function expectOneRow(result: RunResult, method: string, missing: string)
 }
 
 /**
- * Throws unless a change has returned a row; within a transaction, this rolls it back.
- * @param missing what is wrong if there is none, for the message.
- * @throws CheckpointStateError
- */
-export function expectRow<Row>(row: Row | undefined, method: string, missing: string): Row {
-  if (row === undefined) throw new CheckpointStateError(method, missing);
-  return row;
-}
-
-/**
  * Syncs the log of an open database (`-wal`) from another thread, so that a commit does not hold up the process while
  * the disk works. SQLite with `synchronous = NORMAL` writes a commit to the log without a sync; it still syncs the log
  * before it writes it back, and the database before the log is used again

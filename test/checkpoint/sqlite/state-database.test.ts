@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
-import { checkpointChanges } from '../../../src/checkpoint/sqlite/checkpoint-methods.js';
 import { openWritingConnection } from '../../../src/checkpoint/sqlite/open-connection.js';
+import { checkpointChanges } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import {
   createStateDatabase,
   openLogSync,

@@ -1,7 +1,9 @@
-/** Reads of chunks: by state, and in the order of the source. */
-import type { CheckpointReader, ChunkRow, ChunkState } from '../../checkpoint.js';
+/** Cutting: a chunk that follows on the last one; and reads of chunks, by state and in the order of the source. */
+import type { Checkpoint, CheckpointReader, ChunkRow, ChunkState } from '../../checkpoint.js';
+import { expectRow } from '../../checkpoint-errors.js';
+import { addChunk } from '../../rows/chunk-changes.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
-import type { StateDatabase } from '../state-database.js';
+import { changeSteps, expectOneRow, type StateDatabase } from '../state-database.js';
 
 type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
@@ -13,6 +15,36 @@ type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 export function chunkChange(db: StateDatabase, sql: string): (values: object) => ChunkRow | undefined {
   const change = db.prepare<[object], StoredChunk>(`${sql} RETURNING *`);
   return (values) => toChunkIfAny(change.get(values));
+}
+
+/** Makes `recordCut` and `recordAllCut`. */
+export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'recordAllCut'> {
+  const take = changeSteps(db);
+  const isNext = `id = @run AND state = 'open'
+      AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
+        WHERE run = @run AND round = @round AND state <> 'split' ORDER BY first_record DESC LIMIT 1), 0)`;
+  // `chunks` is null until the source is cut completely.
+  const admitOfSource = db.prepare(`SELECT 1 FROM runs WHERE chunks IS NULL AND ${isNext}`);
+  const admitOfRound = db.prepare(`
+    UPDATE runs SET chunks = chunks + 1
+    WHERE chunks IS NOT NULL AND @round = round + 1 AND ${isNext} RETURNING 1`);
+  const fixChunks = db.prepare(`
+    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
+      WHERE run = @run AND round = 0 AND state <> 'split'))
+    WHERE id = @run AND state = 'open'`);
+
+  return {
+    recordCut: db.unsyncedChange((run, chunk, at) => {
+      const round = chunk.picked?.round ?? 0;
+      const admit = round === 0 ? admitOfSource : admitOfRound;
+      const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
+      expectRow(admit.get({ run, round, firstRecord: chunk.firstRecord }), 'recordCut', missing);
+      return take(addChunk('recordCut', run, chunk, at));
+    }),
+    recordAllCut: db.change((run) => {
+      expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
+    }),
+  };
 }
 
 /** Makes the reads of chunks. */

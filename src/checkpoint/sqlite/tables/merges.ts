@@ -1,11 +1,11 @@
 /** Stretches, whose rows are in the work file. Invariant: they are the first records of the source, without a gap. */
 
 import type { Checkpoint } from '../../checkpoint.js';
-import { mergeRefused, toStoredStretch, UNMERGE } from '../../rows/chunk-rows.js';
+import { mergeRefused, toStoredStretch } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
-/** Makes `recordMerged` and `recordUnmerged`. */
-export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged' | 'recordUnmerged'> {
+/** Makes `recordMerged`. */
+export function mergeChange(db: StateDatabase): Pick<Checkpoint, 'recordMerged'> {
   // The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
   const merge = db.prepare(`
     INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
@@ -32,15 +32,11 @@ export function mergeChanges(db: StateDatabase): Pick<Checkpoint, 'recordMerged'
             ORDER BY first_record DESC LIMIT 1), 0)
           AND last_record >= @firstRecord
           AND state NOT IN ('downloaded', 'unprocessed', 'refused'))`);
-  const unmerge = db.prepare(UNMERGE);
 
   return {
     recordMerged: db.unsyncedChange((run, stretch, at) => {
       const merged = merge.run(toStoredStretch(run, stretch, at));
       expectOneRow(merged, 'recordMerged', mergeRefused(run, stretch));
-    }),
-    recordUnmerged: db.change((run, fromRecord) => {
-      unmerge.run({ run, fromRecord });
     }),
   };
 }

@@ -1,6 +1,5 @@
 /**
- * Runs: adds, supersedes and prunes them, replaces the stamps of their source, fixes their join method, finds some of
- * them, and sums them up.
+ * Runs: adds them, replaces the stamps of their source, fixes their join method, finds some of them, and sums them up.
  */
 import type { Choice } from '../../../types.js';
 import type { Checkpoint, CheckpointReader } from '../../checkpoint.js';
@@ -14,13 +13,13 @@ import {
   UPLOADS,
   type UploadsRow,
 } from '../../rows/report-rows.js';
-import { FORGET_RESULTS, type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
+import { type RunRow, toRun, toRunIfAny } from '../../rows/run-row.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 
-/** Makes the changes of whole runs. */
-export function runChanges(
+/** Makes the changes of what is known about a run when it begins. */
+export function newRunChanges(
   db: StateDatabase,
-): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordJoin' | 'recordSuperseded' | 'recordPruned'> {
+): Pick<Checkpoint, 'recordRun' | 'recordSourceStamp' | 'recordJoin'> {
   const insertRun = db.prepare(`
     INSERT INTO runs (id, pipeline, service, label, source, frozen, canary, choice, rehearsal, created_at, state)
     VALUES (@id, @pipeline, @service, @label, @source, @frozen, @canary, @choice, @rehearsal, @createdAt, 'open')
@@ -33,13 +32,6 @@ export function runChanges(
     WHERE id = @run AND state <> 'superseded' AND (join_way IS NULL OR
       (join_way -> 'by', join_way -> 'column', join_way -> 'columns') IS
       (@join -> 'by', @join -> 'column', @join -> 'columns'))`);
-  const supersede = db.prepare(`
-    UPDATE runs SET state = 'superseded', finished_at = @at
-    WHERE id = @run AND state IN ('open', 'publishing')`);
-  const prune = db.prepare(`
-    UPDATE runs SET pruned_at = @at
-    WHERE id = @run AND state IN ('done', 'withheld', 'superseded') AND pruned_at IS NULL`);
-  const forget = FORGET_RESULTS.map((sql) => db.prepare(sql));
 
   return {
     recordRun: db.change((run) => {
@@ -59,15 +51,6 @@ export function runChanges(
     recordJoin: db.change((run, join) => {
       const fixed = fixJoin.run({ run, join: JSON.stringify(join) });
       expectOneRow(fixed, 'recordJoin', `run ${run} is superseded, or joins in another way`);
-    }),
-    recordSuperseded: db.change((run, at) => {
-      const missing = `no run ${run} that is open or publishing`;
-      expectOneRow(supersede.run({ run, at }), 'recordSuperseded', missing);
-    }),
-    recordPruned: db.change((run, at) => {
-      const missing = `no run ${run} that is done, withheld or superseded and keeps its results`;
-      expectOneRow(prune.run({ run, at }), 'recordPruned', missing);
-      for (const statement of forget) statement.run({ run });
     }),
   };
 }

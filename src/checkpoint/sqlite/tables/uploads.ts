@@ -5,12 +5,13 @@
 import type { Doubt } from '../../../types.js';
 import type { UploadChanges } from '../../change-groups.js';
 import type { CheckpointReader, Upload } from '../../checkpoint.js';
+import { expectRow } from '../../checkpoint-errors.js';
 import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
-import { expectOneRow, expectRow, type StateDatabase } from '../state-database.js';
+import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
 import { budgetChanges } from './spending.js';
 
-/** Makes the five changes between `cut` and `submitted`, and `recordMixed` for contradicting replies. */
+/** Makes the five changes between `cut` and `submitted`. */
 export function uploadChanges(db: StateDatabase): UploadChanges {
   const budgets = budgetChanges(db);
   const beginAttempt = db.prepare<[object], Pick<Upload, 'attempt' | 'records'>>(`
@@ -29,8 +30,6 @@ export function uploadChanges(db: StateDatabase): UploadChanges {
     WHERE run = @run AND number = @chunk AND state = 'uploading'`,
   );
   const markRehearsal = db.prepare('UPDATE runs SET rehearsal = 1 WHERE id = @run AND rehearsal = 0');
-  // One of the replies came from a local service.
-  const markMixed = db.prepare('UPDATE runs SET mixed = 1, rehearsal = 1 WHERE id = @run');
   const drop = db.prepare(`
     UPDATE chunks SET state = CASE
       WHEN EXISTS (SELECT 1 FROM uploads WHERE run = @run AND chunk = @chunk AND state = 'ambiguous')
@@ -85,9 +84,6 @@ export function uploadChanges(db: StateDatabase): UploadChanges {
       const missing = notUploading(run, chunk);
       expectOneRow(markAmbiguous.run({ run, chunk }), 'recordAmbiguous', missing);
       endOne('recordAmbiguous', { run, chunk, state: 'ambiguous', doubt: why, ...nothingAccepted, at });
-    }),
-    recordMixed: db.change((run) => {
-      expectOneRow(markMixed.run({ run }), 'recordMixed', `no run ${run}`);
     }),
     recordInterrupted: db.change((run) => {
       markUploadsAmbiguous.run({ run });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { unpackNumbers } from '../../../src/checkpoint/packed-numbers.js';
-import { valuesOfChunk } from '../../../src/checkpoint/rows/chunk-rows.js';
+import { valuesOfChunk } from '../../../src/checkpoint/rows/chunk-changes.js';
 import { sampleChunk, samplePicked } from '../../helpers/checkpoint/samples.js';
 
 it('a new chunk has the values of its row, and its picked records packed', () => {
