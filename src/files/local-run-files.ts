@@ -20,7 +20,7 @@ import {
   type RunFiles,
   type WrittenPart,
 } from './run-files.js';
-import { unzipped, writeGzipped } from './write-gzipped.js';
+import { unzippedSame, writeGzipped } from './write-gzipped.js';
 
 /** Digits of the hash in a part's file name: enough that two contents of one part never have the same name. */
 const HASH_DIGITS = 16;
@@ -123,9 +123,7 @@ async function createLocalRunFiles(folder: string): Promise<RunFiles> {
   async function readStored(chunk: number, part: StoredPart): Promise<Buffer> {
     try {
       const compressed = readFileSync(storedPath(chunk, part));
-      const bytes = await unzipped(compressed, part.bytes);
-      const sha256 = createHash('sha256').update(bytes).digest('hex');
-      if (sha256 !== part.sha256) throw new Error('its content is not what was written');
+      const bytes = await unzippedSame(compressed, part);
       if (bytes.buffer !== compressed.buffer) freeMemory(compressed);
       return bytes;
     } catch (error) {

@@ -2,6 +2,7 @@
  * Writes and reads gzipped files. Compressors are reused, because creating one costs more than compressing a small file.
  * Very small pieces are stored without compression. Any program for gzip reads both.
  */
+import { createHash } from 'node:crypto';
 import { writeFile, writeFileSync } from 'node:fs';
 import type { TransformOptions } from 'node:stream';
 import { promisify } from 'node:util';
@@ -14,6 +15,7 @@ import {
   type ZlibOptions,
   type ZlibReset,
 } from 'node:zlib';
+import type { HashedFile } from '../streams/file-identity.js';
 import { adoptBuffer, freeMemory, giveBack, takeBuffer } from '../streams/large-buffers.js';
 import type { ByteStream } from './run-files.js';
 
@@ -111,6 +113,13 @@ async function compress(piece: Uint8Array): Promise<Buffer> {
     gzip.destroy();
     throw error;
   }
+}
+
+/** Decompresses a file, as `unzipped` does. @throws also when the content has another hash. */
+export async function unzippedSame(compressed: Buffer, { bytes, sha256 }: HashedFile): Promise<Buffer> {
+  const content = await unzipped(compressed, bytes);
+  if (createHash('sha256').update(content).digest('hex') === sha256) return content;
+  throw new Error('its content is not what was written');
 }
 
 /**

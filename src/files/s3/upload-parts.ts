@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
 import type { HashedFile } from '../../streams/file-identity.js';
+import { mapConcurrent } from '../../streams/map-concurrent.js';
 import type { S3Connection } from './connect.js';
 import { abortUpload, beginUpload, partsOf, type UploadedPart } from './pending-uploads.js';
 import { isMissing } from './translate-error.js';
@@ -100,36 +101,31 @@ async function sendParts(
   { name, uploadId, bytes, partBytes }: BegunUpload,
   there: ReadonlyMap<number, UploadedPart>,
 ): Promise<CompletedPart[]> {
-  const count = Math.ceil(bytes / partBytes);
-  const parts: CompletedPart[] = [];
   const file = await open(localFile);
-  let next = 1;
-  let failed = false;
-  const sendSome = async () => {
-    const buffer = Buffer.allocUnsafeSlow(Math.min(partBytes, bytes));
-    while (next <= count && !failed) {
-      const number = next++;
-      const piece = await readPart(file, buffer, (number - 1) * partBytes, bytes);
-      const md5 = createHash('md5').update(piece).digest();
-      const known = there.get(number);
-      // The tag of a part is its MD5, unless the store encrypts with keys of the user: then the part is sent again.
-      const isThere = known?.bytes === piece.length && known.etag.replaceAll('"', '') === md5.toString('hex');
-      const ETag = isThere ? known.etag : await sendPart(store, name, uploadId, number, piece, md5);
-      parts[number - 1] = { ETag, PartNumber: number };
-    }
+  const spare: Buffer[] = [];
+  const send = async (number: number): Promise<CompletedPart> => {
+    const buffer = spare.pop() ?? Buffer.allocUnsafeSlow(Math.min(partBytes, bytes));
+    const piece = await readPart(file, buffer, (number - 1) * partBytes, bytes);
+    const md5 = createHash('md5').update(piece).digest();
+    const known = there.get(number);
+    // The tag of a part is its MD5, unless the store encrypts with keys of the user: then the part is sent again.
+    const isThere = known?.bytes === piece.length && known.etag.replaceAll('"', '') === md5.toString('hex');
+    const ETag = isThere ? known.etag : await sendPart(store, name, uploadId, number, piece, md5);
+    spare.push(buffer);
+    return { ETag, PartNumber: number };
   };
-  const guarded = () =>
-    sendSome().catch((error: unknown) => {
-      failed = true;
-      throw error;
-    });
   try {
-    const all = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, count) }, guarded));
-    for (const one of all) if (one.status === 'rejected') throw one.reason;
+    const parts: CompletedPart[] = [];
+    const numbers = numbersTo(Math.ceil(bytes / partBytes));
+    for await (const part of mapConcurrent(numbers, AT_ONCE, send)) parts[part.PartNumber! - 1] = part;
+    return parts;
   } finally {
     await file.close();
   }
-  return parts;
+}
+
+async function* numbersTo(last: number): AsyncGenerator<number> {
+  for (let number = 1; number <= last; number++) yield number;
 }
 
 async function readPart(file: FileHandle, buffer: Buffer, from: number, bytes: number): Promise<Buffer> {
