@@ -180,19 +180,19 @@ function reuseLines(reuse: NonNullable<Plan['reuse']>): string[] {
     equal > 0 &&
       `${countOf(equal, 'record')} to send ${equal === 1 ? 'is' : 'are'} equal to an earlier one: upload.duplicates: once sends each only once`,
     unkept > 0 &&
-      `the answers of ${countOf(unkept, 'earlier run')} are not in the store yet: foliopipe run adds them first where it can, and may send fewer records`,
+      `the answers of ${countOf(unkept, 'earlier run')} are not in the store yet: the run adds them first where it can, and may send fewer records`,
     stops !== null &&
-      `more than reuse.maxMiss is new: foliopipe run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}`,
+      `more than reuse.maxMiss is new: the run ${unkept > 0 ? `ends with ${stops}, exit 9, unless those answers change it` : `would end with ${stops}, exit 9`}`,
   ]);
 }
 
 function budgetText({ cap, limit, spent, left }: Plan['budget'][number], records: number): string {
   const state = `${cap}: ${formatCount(spent)} of ${countOf(limit, 'record')} spent`;
   if (records <= left) return `${state}, enough is left`;
-  if (cap === 'perRun') return `${state}: too small for this run, foliopipe run would end with exit 9`;
+  if (cap === 'perRun') return `${state}: too small for this run, which would end with exit 9`;
   return left === 0
-    ? `${state}: foliopipe run would send nothing and end with exit 9`
-    : `${state}: foliopipe run would stop after at most ${countOf(left, 'record')} with exit 9`;
+    ? `${state}: the run would send nothing and end with exit 9`
+    : `${state}: the run would stop after at most ${countOf(left, 'record')} with exit 9`;
 }
 
 /**

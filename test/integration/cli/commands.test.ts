@@ -81,9 +81,9 @@ describe('plan', () => {
     expect(jsonLines(plan.stdout)[0]).toMatchObject({ next: { kind: 'continue', chunks: 4, records: 40 } });
     const capped = await cli('plan', killed.config, '--set', 'budget.perDay=35');
     expect(capped.stdout).toMatch(/6 chunks with 60 records, \S+ KB in all, 4 chunks to upload/);
-    expect(capped.stdout).toContain('foliopipe run would stop after at most 15 records with exit 9');
+    expect(capped.stdout).toContain('the run would stop after at most 15 records with exit 9');
     const spent = await cli('plan', killed.config, '--set', 'budget.perDay=20');
-    expect(spent.stdout).toContain('foliopipe run would send nothing and end with exit 9');
+    expect(spent.stdout).toContain('the run would send nothing and end with exit 9');
     const status = await cli('status', killed.config);
     expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/chunk 2: submitted, folio \w+/) });
     await writeFile(killed.source, 'BusinessName,Address,State,Note\nA,B,MT,\n');

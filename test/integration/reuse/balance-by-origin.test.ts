@@ -133,7 +133,7 @@ it('a plan says that reuse.maxMiss would stop the run, and that --yes passes', a
   const strict = ['--set', 'reuse.maxMiss=10%'];
   expect(await json(job, 'plan', ...strict)).toMatchObject({ reuse: { stops: 'REUSE_MISS' } });
   expect(await said(job, 'plan', ...strict)).toMatch(
-    /would end with REUSE_MISS, exit 9\n.*\n {2}foliopipe run \S+.* --yes begins a new run and buys what is new: .*; without --yes it ends with REUSE_MISS/s,
+    /is new: the run would end with REUSE_MISS, exit 9\n.*\n {2}foliopipe run \S+.* --yes begins a new run and buys what is new: .*; without --yes it ends with REUSE_MISS/s,
   );
   expect(await json(job, 'plan', '--yes', ...strict)).toMatchObject({ reuse: { stops: null } });
   expect((await callMain(['run', job.config, ...strict], { env: job.env })).code).toBe(9);
