@@ -71,7 +71,7 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
   STATE_IN_USE: () => 'wait until no pipeline is running, then start the newer foliopipe',
   LEASE_LOST: () => `see whether another process goes on: foliopipe status; if none does, ${GO_ON}`,
   STATE_IN_DATABASE: () =>
-    'back up, restore and repair the database with its own tools, such as pg_dump; to have the state in a folder: foliopipe state copy',
+    'back up, restore and repair the database with its own tools, such as pg_dump; to move the state into a new folder: foliopipe state copy --to FOLDER',
 
   STATE_IN_FOLDER: ({ stateDir }) =>
     `copy the folder into the database: foliopipe state copy --from ${quoteForShell(String(stateDir))}; or go on in the folder: unset FOLIOPIPE_STATE, or leave state out of the config; or, if its runs no longer count, move that folder away`,

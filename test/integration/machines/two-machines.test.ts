@@ -91,7 +91,9 @@ it('publishes elsewhere what was bought with parts in a shared folder, and comma
       expect(`${told.stdout}${told.stderr}`).not.toContain(site.database.url);
     }
     expect((await call('config', 'show')).stdout).toContain(site.database.place);
-    expect((await call('recover')).stderr).toMatch(/STATE_IN_DATABASE/);
+    expect((await call('recover')).stderr).toMatch(
+      /STATE_IN_DATABASE.*into a new folder: foliopipe state copy -c \S+ --to FOLDER\n/s,
+    );
     expect((await call('state', 'backup', 'copy')).stderr).toMatch(/STATE_IN_DATABASE/);
   } finally {
     await serve.start();
