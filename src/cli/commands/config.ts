@@ -24,7 +24,7 @@ export function addConfig(config: Command): void {
     .argument('[file]', 'config file')
     .option('--origins', 'also show where each value comes from');
   withCommonOptions(command).action(async (file: string | undefined, options: Options) => {
-    const keys = await explainConfig(layersOf(options, file, 'given'), defaultOf);
+    const keys = await explainConfig(layersOf(options, file, 'preview'), defaultOf);
     const hasOrigins = options.json === true || options.origins === true;
     const frozen = hasOrigins ? await frozenValues(await readConfig(options, file, 'nothing')) : undefined;
     if (options.json) {

@@ -47,10 +47,13 @@ it('tells defaults, files with lines, variables and flags apart', async () => {
   });
 });
 
-it('names a variable that is not set, and refuses a config as every command does', async () => {
+it('names each variable that is not set, and refuses a config as every command does', async () => {
   await withFolder(async (cwd) => {
     await writeFile(join(cwd, 'foliopipe.yaml'), config);
-    const { stdout, code } = await callMain(['config', 'show'], { cwd });
+    const unset = ['--set', `report.webhook=\${HOOK}`, '--set', `load.into=\${WAREHOUSE}`];
+    const { stdout, code } = await callMain(['config', 'show', ...unset], { cwd });
+    expect(stdout).toMatch(/^report\.webhook +\[the variable HOOK is not set\]$/m);
+    expect(stdout).toMatch(/^load\.into +\[the variable WAREHOUSE is not set\]$/m);
     expect(stdout).toMatch(/^service\.token +\[the variable FOLIOPIPE_TOKEN is not set\]$/m);
     expect(code).toBe(0);
     const wrong = await callMain(['config', 'show', '--set', 'chunks.maxRecord=5'], { cwd });
