@@ -24,7 +24,7 @@ export interface ApiOptions {
   readonly tokenIn: 'query' | 'header';
   readonly requestsPerSecond: number;
   /** Replaces the default limiter, which allows `requestsPerSecond`. */
-  readonly limiter?: RequestLimiter;
+  readonly limiter?: RequestLimiter | undefined;
   readonly timeouts: {
     /** Longest time until a connection is open, including TLS. */
     readonly connect: Milliseconds;
@@ -44,7 +44,7 @@ export interface ApiOptions {
   readonly proxies?: Proxies | undefined;
   readonly logger: ApiLogger;
   /** Observes what the client waits for. */
-  readonly watcher?: ApiWatcher;
+  readonly watcher?: ApiWatcher | undefined;
 }
 
 /**

@@ -152,8 +152,8 @@ export async function runSession<T extends object>(
         progress.onProgress(event);
       },
       completeText: nextSteps,
-      ...(service && { endpoint: service }),
-      ...(notifier && { measure: notifier.measure }),
+      endpoint: service,
+      measure: notifier?.measure,
       at: (point) => {
         failpoint?.(point);
         prepared?.at?.(point);

@@ -47,8 +47,5 @@ export function environmentProxies(
   env: Readonly<Record<string, string | undefined>>,
 ): NonNullable<RunOptions['proxies']> {
   const named = (name: string) => env[name] || env[name.toLowerCase()] || undefined;
-  const httpsProxy = named('HTTPS_PROXY');
-  const httpProxy = named('HTTP_PROXY');
-  const noProxy = named('NO_PROXY');
-  return { ...(httpsProxy && { httpsProxy }), ...(httpProxy && { httpProxy }), ...(noProxy && { noProxy }) };
+  return { httpsProxy: named('HTTPS_PROXY'), httpProxy: named('HTTP_PROXY'), noProxy: named('NO_PROXY') };
 }

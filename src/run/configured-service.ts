@@ -116,9 +116,9 @@ export function openApi(
     retry,
     lostAfter: poll.lostAfter,
     logger: guardLogger(options.logger),
-    ...(watcher && { watcher }),
-    ...(options.proxies && { proxies: options.proxies }),
-    ...(options.limits?.requests && { limiter: options.limits.requests }),
+    watcher,
+    proxies: options.proxies,
+    limiter: options.limits?.requests,
   });
 }
 

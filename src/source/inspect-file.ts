@@ -26,9 +26,9 @@ export interface SourceFormat {
   /** `none`: quotes are text. Default: `auto`. */
   readonly quote?: 'auto' | 'none';
   /** Default: `first`. */
-  readonly header?: HeaderOption;
+  readonly header?: HeaderOption | undefined;
   /** Lines before the header of each file. Default: 0. */
-  readonly skipLines?: number;
+  readonly skipLines?: number | undefined;
   /** Whether foliopipe has written the files itself, as CSV with quotes: no other kind of text is looked for. */
   readonly isOurs?: boolean;
 }

@@ -36,13 +36,15 @@ export interface ScanFileOptions {
   readonly maxRecords?: number;
   readonly signal: AbortSignal;
   /** Gets every good record, so that the source need not be read again. */
-  readonly watch?: RecordWatch;
+  readonly watch?: RecordWatch | undefined;
   /** Gets every rejected record, in order. */
   readonly onReject?: (bad: BadRecord) => void;
   /** Called when so many first records are all bad that the file must have been read in the wrong way. */
   readonly onHopeless?: (totals: Totals) => void;
   /** Called after each batch and at the end of each file, with the bytes on disk and the records read so far. */
-  readonly onProgress?: (progress: { readonly bytes: number; readonly records: number }) => void;
+  readonly onProgress?:
+    | ((progress: { readonly bytes: number; readonly records: number }) => void)
+    | undefined;
 }
 
 /** See `onHopeless`. */

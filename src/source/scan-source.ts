@@ -29,7 +29,7 @@ export interface ScanSourceOptions extends SourceFormat, Omit<ScanFileOptions, '
     readonly files: readonly { readonly dialect: Dialect }[];
   }) => void;
   /** Gets the error for too many bad or blank records at the end of the source. Left out: the error is thrown. */
-  readonly onExcess?: (error: SourceError) => void;
+  readonly onExcess?: ((error: SourceError) => void) | undefined;
 }
 
 /**

@@ -92,12 +92,7 @@ async function writeConfig(
 }
 
 function formatFlags({ delimiter, encoding, skipLines, header }: FormatFlags) {
-  return {
-    ...(delimiter !== undefined && { delimiter }),
-    ...(encoding !== undefined && { encoding }),
-    ...(skipLines !== undefined && { skipLines }),
-    ...(header !== undefined && { header }),
-  };
+  return { delimiter, encoding, skipLines, header };
 }
 
 /** The command as it was typed, for a file whose format is not known yet. */

@@ -11,20 +11,20 @@ import { GUESSED_FROM, type Guesses } from './guess-columns.js';
 
 /** The flags that say how a file is read. */
 export interface FormatFlags {
-  readonly delimiter?: string;
-  readonly encoding?: string;
-  readonly skipLines?: number;
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly skipLines?: number | undefined;
   /** `first`, `rename`, `none`, or names with commas between them. */
-  readonly header?: string;
+  readonly header?: string | undefined;
 }
 
 /** How a file is read, where that differs from what is detected. */
 export interface LookFormat {
-  readonly delimiter?: string;
-  readonly encoding?: string;
-  readonly skipLines?: number;
+  readonly delimiter?: string | undefined;
+  readonly encoding?: string | undefined;
+  readonly skipLines?: number | undefined;
   /** The names of the columns of a file without a header; `rename` numbers the doubled names of a header. */
-  readonly header?: 'rename' | readonly string[];
+  readonly header?: 'rename' | readonly string[] | undefined;
 }
 
 /** @throws the errors of `lookAtSource`. */
@@ -38,7 +38,7 @@ export function look(
     folder: join(tmpdir(), 'foliopipe-init'),
     signal,
     ...format,
-    ...(delimiter !== undefined && { delimiter: delimiter === '\\t' ? '\t' : delimiter }),
+    delimiter: delimiter === '\\t' ? '\t' : delimiter,
   });
 }
 

@@ -85,10 +85,7 @@ export async function importAnswers(
   });
   const facts = await importFacts({ path, sha256: source.sha256 }, config, options.paidAt);
   const known = await knownColumns(config, checkpoint);
-  const layout = importLayout(source.columns, config, {
-    known,
-    ...(options.columns && { columns: options.columns }),
-  });
+  const layout = importLayout(source.columns, config, { known, columns: options.columns });
   const own = await identify(context, config, source);
   const outcomes = { successful: 0, failed: 0, unanswered: 0 };
   const segment = await writeSegment(context, config, { source, layout, facts, own, outcomes });

@@ -22,7 +22,7 @@ const CHANGE = 'change';
 
 interface ImportNames {
   /** The answers' columns and their names in the file; undefined: they are found by the names of the others. */
-  readonly columns?: Readonly<Record<string, string>>;
+  readonly columns?: Readonly<Record<string, string>> | undefined;
   /** The columns that the service is known to add. */
   readonly known: readonly string[];
 }

@@ -72,7 +72,7 @@ export async function checkSource(
   const onCopy = emit && ((copied: { readonly bytes: number }) => emit({ type: 'copy', ...copied }));
   const opened = await openSource(config, named, {
     ...options,
-    ...(onCopy && { onCopy }),
+    onCopy,
     logger,
     now: clock.now(),
     signal,
@@ -82,9 +82,7 @@ export async function checkSource(
   const scanning = {
     ...options,
     signal,
-    ...(onExcess && {
-      onExcess: (error: SourceError) => onExcess(nameCopies(error, opened, options.folder)),
-    }),
+    onExcess: onExcess && ((error: SourceError) => onExcess(nameCopies(error, opened, options.folder))),
   };
   const limit = mayBegin ? config.source.maxRejected : { share: 1 };
   const isKnown =
@@ -226,9 +224,9 @@ async function scan(
     limit: options.limit,
     // Fails before a large source is read for nothing.
     onHeader: (header) => checkColumns(header, config),
-    ...(options.watch && { watch: options.watch }),
-    ...(options.onExcess && { onExcess: options.onExcess }),
-    ...(emit && { onProgress: (progress) => emit({ type: 'scan', ...progress }) }),
+    watch: options.watch,
+    onExcess: options.onExcess,
+    onProgress: emit && ((progress) => emit({ type: 'scan', ...progress })),
   });
 }
 

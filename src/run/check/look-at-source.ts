@@ -23,8 +23,11 @@ export interface SourceLook {
 }
 
 /** How a source is looked at. */
-export interface LookOptions
-  extends Partial<Pick<SourceFormat, 'delimiter' | 'encoding' | 'header' | 'skipLines'>> {
+export interface LookOptions extends Pick<SourceFormat, 'header' | 'skipLines'> {
+  /** Default: `auto`. */
+  readonly delimiter?: string | undefined;
+  /** Default: `auto`. */
+  readonly encoding?: string | undefined;
   /** How many records are read at most. */
   readonly records: number;
   /** The folder in which DuckDB puts what does not fit into its memory. */
@@ -50,12 +53,7 @@ export async function lookAtSource(
     const columns = await parquetColumns(first, { folder, signal });
     return { files, bytes: 0, dialect: null, columns, records: [], hasOtherEncoding: false };
   }
-  const inspected = await inspectFile(first, {
-    delimiter,
-    encoding,
-    ...(header !== undefined && { header }),
-    ...(skipLines !== undefined && { skipLines }),
-  });
+  const inspected = await inspectFile(first, { delimiter, encoding, header, skipLines });
   const { bytes, dialect, columns } = inspected;
   return { files, bytes, dialect, columns, ...(await firstValues(inspected, most, signal)) };
 }

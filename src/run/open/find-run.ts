@@ -90,7 +90,7 @@ export async function findRun(given: ResumeContext, options: RunOptions): Promis
     const onExcess = (error: SourceError) => {
       excess = error;
     };
-    const checking = { ...reading, ...(watch && { watch }), onExcess };
+    const checking = { ...reading, watch, onExcess };
     const source = await checkSource({ config, output, signal }, checking, true, sameParsing(latest, frozen));
     if (!options.fresh) {
       const done = await findDoneRun(checkpoint, config, source.sha256, frozen);
