@@ -87,7 +87,7 @@ export function enrichedRecords<Output>(
 
 /** Stops the job when the consumer leaves early, also while it waits for its next item. */
 function untilLeft<T>(run: ReadyRun, items: AsyncGenerator<T>): AsyncGenerator<T> {
-  const guarded = abortOnEarlyReturn(items, run.controller);
+  const guarded = abortOnEarlyReturn(items, run.controller, () => undefined);
   let hasLeft = false;
   const iterator = {
     next: () =>

@@ -1,6 +1,6 @@
 /** Async iterables that end at once when they are aborted, or when their consumer returns early. */
 import { setMaxListeners } from 'node:events';
-import { FoliopipeError, stopError } from '../errors.js';
+import { ConfigError, FoliopipeError, stopError } from '../errors.js';
 
 /**
  * Gives the same items until the signal aborts, then throws the signal's reason and stops reading. Without it, the call
@@ -49,10 +49,12 @@ export function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): Asyn
  * destroyed. The consumer's `return` aborts the controller before it reaches the generator: a generator that
  * waits for its next item, or for work that takes hours, would not notice the `return`.
  * @param controller aborted when the consumer ends before the items do, with the consumer's error if it has one.
+ * @param reason that of the abort where the consumer has no error, or does not say it.
  */
 export function abortOnEarlyReturn<T>(
   items: AsyncGenerator<T>,
   controller: AbortController,
+  reason: () => unknown = stageEnded,
 ): AsyncGenerator<T> {
   let ended = false;
   const abort = (reason: unknown) => {
@@ -71,7 +73,7 @@ export function abortOnEarlyReturn<T>(
       }
     },
     return: (value) => {
-      abort(undefined);
+      abort(reason());
       return items.return(value);
     },
     throw: (error) => {
@@ -81,6 +83,17 @@ export function abortOnEarlyReturn<T>(
     [Symbol.asyncIterator]: () => generator,
   };
   return generator;
+}
+
+/** The reason of the abort when a stage has ended before its items: what is thrown where no stage has failed. */
+export function stageEnded(): ConfigError {
+  return new ConfigError('STAGE_ENDED', 'a stage has ended before it had read all that it was given', {
+    hint: 'let each stage of the program read its items to their end; the run goes on when it is opened again, and pays nothing twice',
+  });
+}
+
+export function isStageEnded(error: unknown): boolean {
+  return error instanceof ConfigError && error.code === 'STAGE_ENDED';
 }
 
 /**

@@ -3,7 +3,7 @@
  * waits of the other stages are aborted, and every stage has ended before the chain ends.
  */
 import { pipeline } from 'node:stream/promises';
-import { ConfigError } from '../errors.js';
+import { isStageEnded, stageEnded } from './abortable.js';
 
 /** The first stage of a chain. */
 export type SourceStage<Out> = () => AsyncIterable<Out>;
@@ -69,23 +69,12 @@ export async function runStages<Result, A, B = A, C = B, D = C, E = D, F = E, G 
   // fails closes its source before its own error arrives, so a later stage may have thrown first.
   await Promise.allSettled(sources.map((source) => source.return?.()));
   if (end.status === 'fulfilled') return end.value;
-  throw failures.find(isFailure) ?? end.reason;
+  throw failures.find((error) => !isStageEnded(error)) ?? end.reason;
 }
 
 /** A last stage that reads all items and drops them. */
 export async function drain(items: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of items);
-}
-
-/** The reason of the abort when a stage has ended before its items: what is thrown where no stage has failed. */
-function stageEnded(): ConfigError {
-  return new ConfigError('STAGE_ENDED', 'a stage has ended before it had read all that it was given', {
-    hint: 'let each stage of the program read its items to their end; the run goes on when it is opened again, and pays nothing twice',
-  });
-}
-
-function isFailure(error: unknown): boolean {
-  return !(error instanceof ConfigError && error.code === 'STAGE_ENDED');
 }
 
 /** Gives the same items; aborts the controller when they fail or the consumer returns early. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../src/errors.js';
-import { abortable } from '../../src/streams/abortable.js';
+import { abortable, abortOnEarlyReturn } from '../../src/streams/abortable.js';
 import { systemClock } from '../../src/streams/clock.js';
 import { mapConcurrent } from '../../src/streams/map-concurrent.js';
 import { drain, runStages } from '../../src/streams/run-stages.js';
@@ -175,6 +175,36 @@ it('a stage between others that returns early ends the chain, which says so', as
   );
   await expect(chain).rejects.toMatchObject({ code: 'STAGE_ENDED', exitCode: 2 });
   expect(ended).toEqual(['first']);
+});
+
+describe('a stage that is joined with the one before it to one function', () => {
+  const joined = (leave: (n: number) => boolean) => {
+    const { controller, within, numbers, sleepy } = createChain();
+    return runStages(
+      controller,
+      numbers,
+      async function* (items: AsyncIterable<number>) {
+        for await (const item of abortOnEarlyReturn(within('middle')(items), controller)) {
+          yield item;
+          if (leave(item)) return;
+        }
+      },
+      (items: AsyncIterable<number>) => sleepy(abortable(items, controller.signal)),
+      drain,
+    );
+  };
+
+  it('ends the chain with its own error', async () => {
+    const chain = joined((item) => {
+      if (item === 2) throw new Error('refused');
+      return false;
+    });
+    await expect(chain).rejects.toThrow('refused');
+  });
+
+  it('ends the chain with STAGE_ENDED when it returns early', async () => {
+    await expect(joined((item) => item === 2)).rejects.toMatchObject({ code: 'STAGE_ENDED' });
+  });
 });
 
 describe('an abort from outside', () => {
