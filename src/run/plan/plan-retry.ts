@@ -49,9 +49,11 @@ export async function retryPlanOf(
 ): Promise<RetryPlan> {
   const { failed } = await checkpoint.answered(run.id);
   const { found, asked } = await searched(checkpoint, run.id);
-  const held = by === 'search' ? 0 : (await heldRecords(checkpoint, run.id, config.ambiguous)).size;
-  const left = by === 'search' ? failed - asked : failed - found - (await refused(checkpoint, run.id)) - held;
-  const records = Math.max(left, 0);
+  const isSearch = by === 'search';
+  const held = isSearch ? new Set<number>() : await heldRecords(checkpoint, run.id, config.ambiguous);
+  // One record may be among several of them.
+  const notSent = new Set([...found, ...held, ...(await refused(checkpoint, run.id))]);
+  const records = Math.max(failed - (isSearch ? asked : notSent.size), 0);
   const { pricePerRecord, currency } = config.budget;
   return {
     run: run.id,
@@ -59,7 +61,7 @@ export async function retryPlanOf(
     by,
     records,
     reused: (await checkpoint.tally(run.id)).counts.reused.failed,
-    held,
+    held: held.size,
     amount: priceOf(run.rehearsal ? 0 : records, pricePerRecord),
     currency,
     rehearsal: run.rehearsal,
@@ -72,26 +74,27 @@ function waitText(cap: BudgetLeft['cap']): string {
   return `, or wait for the next ${cap === 'perDay' ? 'day' : 'month'} (budget.timeZone)`;
 }
 
-/** Searches that may not be repeated, and those that have found something: such a record is no longer FAILED. */
+/** How many searches may not be repeated, and the records that one has found: these are no longer FAILED. */
 async function searched(
   checkpoint: RetryReads,
   run: string,
-): Promise<{ readonly found: number; readonly asked: number }> {
-  let [found, asked] = [0, 0];
-  for await (const { state, values } of eachSearch(checkpoint, run)) {
+): Promise<{ readonly found: ReadonlySet<number>; readonly asked: number }> {
+  const found = new Set<number>();
+  let asked = 0;
+  for await (const { record, state, values } of eachSearch(checkpoint, run)) {
     if (state !== 'dropped') asked += 1;
-    if (state === 'answered' && values !== null) found += 1;
+    if (state === 'answered' && values !== null) found.add(record);
   }
   return { found, asked };
 }
 
 /** Records that the service has refused alone: they are not sent again. */
-async function refused(checkpoint: RetryReads, run: string): Promise<number> {
-  let records = 0;
-  for await (const chunk of eachChunk(checkpoint, run, ['refused'])) {
-    if (chunk.round === 0) records += chunk.records;
+async function refused(checkpoint: RetryReads, run: string): Promise<readonly number[]> {
+  const numbers: number[] = [];
+  for await (const { round, firstRecord } of eachChunk(checkpoint, run, ['refused'])) {
+    if (round === 0) numbers.push(firstRecord);
   }
-  return records;
+  return numbers;
 }
 
 /** Such as `sends 12 failed records once more, which costs 1.20 USD`. */

@@ -1,7 +1,7 @@
 /** Records that failed finally are looked up by the single-record search: once each, counted, and kept across kills. */
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
-import { type ConfigError, parseConfig } from '../../../pipelines/index.js';
+import { type ConfigError, parseConfig, planRetry } from '../../../pipelines/index.js';
 import {
   expectPredicted,
   expectSameWhenPublished,
@@ -78,6 +78,9 @@ describe('the search for failed records', () => {
         [21, 'dropped'],
         [26, 'answered'],
       ]);
+      // Record 26 is neither sent again as refused nor as found.
+      const by = 'upload';
+      expect(await planRetry(job.config(), summary.run, { by })).toMatchObject({ by, records: 1, held: 0 });
       await expectSameWhenPublished(job);
     });
   });
