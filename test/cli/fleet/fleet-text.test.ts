@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { fleetText } from '../../../src/cli/fleet/fleet-text.js';
 import { type DeadLetter, OF_WORKER, type RunJob } from '../../../src/fleet/job.js';
 import type { OpenFleet } from '../../../src/fleet/open-fleet.js';
-import { readFleet } from '../../../src/fleet/read-fleet.js';
+import { type FleetFacts, readFleet } from '../../../src/fleet/read-fleet.js';
 
 const now = Date.now();
 const seconds = (count: number) => count * 1000;
@@ -47,9 +47,14 @@ const fleet = {
     workers: async () => [
       worker(1, 100, 'starts'),
       worker(2, seconds(22), 'lost'),
-      worker(3, seconds(600), 'old'),
+      worker(3, seconds(600), 'lost'),
     ],
-    schedules: async () => [schedule('nightly', 2), schedule('weekly', 30)],
+    // The last one is so recent that pg-boss may still make its job, if a worker is alive.
+    schedules: async () => [
+      schedule('nightly', 2),
+      schedule('weekly', 30),
+      { ...schedule('recent', 5), now: hoursAgo(5) + seconds(90) },
+    ],
     served: async () => new Map([['nightly', hoursAgo(40)]]),
     leases: async () => [lease('orphan', OF_WORKER, seconds(13)), lease('typed', 'run -c a.yaml')],
   },
@@ -59,7 +64,8 @@ const fleet = {
         job: { ...job(one), ...(one === 'starts' && { madeUpFor: now }) },
         since: now - seconds(2),
       })),
-    waiting: async () => [],
+    waiting: async () =>
+      [seconds(60), 0].map((after) => ({ job: job(`after-${after}`), since: now, from: now + after })),
     deadLetters: async () => [
       letter('later', seconds(10), null, 'look at its memory'),
       {
@@ -74,6 +80,17 @@ const fleet = {
 it('shows workers that are gone, runs of lost workers, and dead letters in their order', async () => {
   const facts = await readFleet(fleet);
   expect(facts.workers.at(-1)).toMatchObject({ state: 'gone', isAlive: false, pipelines: [] });
+  expect(facts.runs.map(({ pipeline, isJob }) => [pipeline, isJob])).toEqual([
+    ['lost', true],
+    ['orphan', true],
+    ['starts', true],
+    ['typed', false],
+  ]);
+  expect(facts.waiting.map(({ pipeline }) => pipeline)).toEqual(['after-0', 'after-60000']);
+  const missed = ({ schedules }: FleetFacts) => schedules.map(({ missed: one }) => one?.at ?? null);
+  expect(missed(facts)).toEqual([hoursAgo(2), hoursAgo(30), null]);
+  const unwatched = await readFleet({ ...fleet, tables: { ...fleet.tables, workers: async () => [] } });
+  expect(missed(unwatched)).toEqual([hoursAgo(2), hoursAgo(30), hoursAgo(5)]);
   const text = fleetText(facts, now);
   expect(text.split('\n').map((line) => line.trim())).toEqual(
     expect.arrayContaining([
