@@ -82,8 +82,7 @@ const HINTS: Readonly<Record<BadRecordCode, string>> = {
 
 /** Hints for text that foliopipe has written: its encoding, delimiter and quotes are right. */
 const OUR_HINTS: Partial<Readonly<Record<BadRecordCode, string>>> = {
-  SOURCE_NUL:
-    'remove the NUL characters where the rows come from, such as with replace() in a query',
+  SOURCE_NUL: 'remove the NUL characters where the rows come from, such as with replace() in a query',
   SOURCE_RECORD_TOO_LARGE:
     'raise chunks.maxBytes (a row must fit into one chunk), or leave long columns out of the source',
 };
