@@ -32,11 +32,13 @@ it('shows its health and metrics, and nothing else, and ends while a monitor hol
   const port = await openStatusPort({ host: '127.0.0.1', port: 0 }, fleet, () => worker);
   const get = async (path: string) => {
     const reply = await fetch(`${port.address}${path}`);
-    return { status: reply.status, text: await reply.text() };
+    const { status, headers } = reply;
+    return { status, type: headers.get('content-type'), text: await reply.text() };
   };
   const health = async (change: Partial<typeof working>) => {
     worker = { ...working, ...change };
-    const { status, text } = await get('/healthz?probe=1');
+    const { status, type, text } = await get('/healthz?probe=1');
+    expect(type).toBe('application/json');
     return [status, JSON.parse(text)];
   };
   try {
@@ -46,7 +48,9 @@ it('shows its health and metrics, and nothing else, and ends while a monitor hol
     const silent = { status: 'the database does not answer', runs };
     expect(await health({ silentMs: 60_001, isDraining: true })).toEqual([503, silent]);
     worker = working;
-    const { fleet_oldest_due_job_seconds: age, ...metrics } = await readMetrics((await get('/metrics')).text);
+    const { type, text } = await get('/metrics');
+    expect(type).toContain('version=0.0.4');
+    const { fleet_oldest_due_job_seconds: age, ...metrics } = await readMetrics(text);
     expect(metrics).toEqual({
       worker_runs: 2,
       worker_draining: 0,
@@ -63,11 +67,14 @@ it('shows its health and metrics, and nothing else, and ends while a monitor hol
     expect(age).toBeGreaterThanOrEqual(90);
     expect(age).toBeLessThan(3_600);
     expect(await get('/')).toMatchObject({ status: 404 });
+    const taken = openStatusPort({ host: '127.0.0.1', port: port.port }, fleet, () => worker);
+    await expect(taken).rejects.toMatchObject({ code: 'WORKER_PORT_TAKEN', exitCode: 2 });
     const held = connect(port.port, '127.0.0.1').on('error', () => undefined);
     const closed = new Promise((resolve) => held.once('close', resolve));
     await new Promise((resolve) => held.write('GET /metrics HTTP/1.1\r\n', resolve));
     await port.close();
     await closed;
+    await expect(get('/healthz')).rejects.toThrow();
   } finally {
     await port.close();
   }

@@ -19,27 +19,28 @@ afterEach(async () => {
   await server.close();
 });
 
-/** The first answer to such a request is this page, after which more follow; the next ones are those of the store. */
-function withFirstPage(what: string, body: string): void {
+/** The first answers to such a request are these pages, after which more follow; the next ones are those of the store. */
+function withFirstPages(what: string, ...pages: string[]): void {
   server.before = (request) => {
-    if (request.what !== what) return undefined;
-    server.before = () => undefined;
-    return { status: 200, code: '', body };
+    const body = request.what === what ? pages.shift() : undefined;
+    return body === undefined ? undefined : { status: 200, code: '', body };
   };
 }
 
 const asked = (what: string, parameter: string) =>
   server.seen.filter((request) => request.what === what).map(({ query }) => query.get(parameter));
 
-it('uploads on a later page are given up too', async () => {
+it('uploads on later pages are given up too, also if all pages are of one name', async () => {
   await beginUpload(store, name, '');
-  withFirstPage(
-    'GET uploads',
-    '<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>out.csv</NextKeyMarker><NextUploadIdMarker>u1</NextUploadIdMarker></ListMultipartUploadsResult>',
+  const pages = ['u1', 'u2'].map(
+    (id) =>
+      `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated><NextKeyMarker>out.csv</NextKeyMarker><NextUploadIdMarker>${id}</NextUploadIdMarker></ListMultipartUploadsResult>`,
   );
+  withFirstPages('GET uploads', ...pages);
   await abortListed(store, name);
-  expect(asked('GET uploads', 'key-marker')).toEqual([null, 'out.csv']);
-  expect(asked('GET uploads', 'upload-id-marker')).toEqual([null, 'u1']);
+  expect(asked('GET uploads', 'prefix')).toEqual(['out.csv', 'out.csv', 'out.csv']);
+  expect(asked('GET uploads', 'key-marker')).toEqual([null, 'out.csv', 'out.csv']);
+  expect(asked('GET uploads', 'upload-id-marker')).toEqual([null, 'u1', 'u2']);
   expect(await server.uploads()).toEqual({});
 });
 
@@ -48,7 +49,7 @@ it('parts on a later page are found too', async () => {
   const piece = Buffer.from('content');
   const md5 = createHash('md5').update(piece).digest();
   await sendPart(store, name, uploadId, 2, piece, md5);
-  withFirstPage(
+  withFirstPages(
     'GET parts',
     '<ListPartsResult><IsTruncated>true</IsTruncated><NextPartNumberMarker>1</NextPartNumberMarker><Part><PartNumber>1</PartNumber><ETag>"a"</ETag><Size>5</Size></Part></ListPartsResult>',
   );
