@@ -158,17 +158,15 @@ function resolveConfig(
   checkState(sections, { hasStateDir, stateOrigin: originOf(['state']) }, onKeyProblem);
   const service = sections.service && resolveService(sections.service, onKeyProblem);
   problems.throwIfAny();
-  const load = resolveLoad(sections.load ?? null);
-  const report = resolveReport(sections.report!);
-  const source = resolveSource(sections.source!);
-  const { scratchDir: _, ...others } = sections as Required<typeof sections>;
+  const all = sections as Required<typeof sections>;
+  const { scratchDir: _, ...others } = all;
   return {
     ...others,
-    ...resolveState(sections as Required<typeof sections>, originOf(['state'])),
-    source,
+    ...resolveState(all, originOf(['state'])),
+    source: resolveSource(all.source),
     service: service as ServiceConfig,
-    load,
-    report,
+    load: resolveLoad(all.load),
+    report: resolveReport(all.report),
   };
 }
 

@@ -26,10 +26,8 @@ export function addSearch(command: Command): void {
     const config = await readConfig(options, file);
     const logger = createLogger(options);
     await withEndpoint(config, async (service) => {
-      const { answer: given, ...found } = await search(config, searchRecord(options), {
-        ...{ ...service, logger },
-        ...(failpoint && { at: failpoint }),
-      });
+      const searching = { ...service, logger, at: failpoint };
+      const { answer: given, ...found } = await search(config, searchRecord(options), searching);
       // The answer may repeat the request, which holds the token.
       const answer = hideSecrets(given);
       const text = `${safeJson(answer, 2)}\n`;

@@ -1,6 +1,6 @@
 /** The section `load`: the table into which publications are loaded, and the address of its database. */
-import { inspect } from 'node:util';
 import { z } from 'zod';
+import { HiddenText } from './hidden-text.js';
 import { choice, flag } from './values.js';
 
 /** The value of `load.into` for databases that foliopipe only writes statements for. */
@@ -55,33 +55,28 @@ export function resolveLoad(parsed: Readonly<ParsedLoad> | null): LoadConfig | n
 }
 
 /**
- * The address of a database. Every way of printing it gives only scheme, host and database: user, password and options
- * are secret. Only `reveal()` gives the whole address, to connect. The path of a DuckDB file is no secret.
+ * The address of a database. Only scheme, host and database are shown: user, password and options are secret. The path of
+ * a DuckDB file is no secret.
  */
-export class DatabaseAddress {
-  readonly #url: string;
-
+export class DatabaseAddress extends HiddenText {
   /** @param origin where the address comes from: a variable, or a file and line. */
   constructor(
     url: string,
     readonly origin?: string,
   ) {
-    this.#url = url;
+    super(url);
   }
 
   /** Such as `postgres`. */
   get scheme(): string {
     if (this.file !== null) return 'duckdb';
-    return new URL(this.#url).protocol.replace(/(?:ql)?:$/, '');
+    return new URL(this.reveal()).protocol.replace(/(?:ql)?:$/, '');
   }
 
   /** The path of a DuckDB file; null for another database. */
   get file(): string | null {
-    return this.#url.startsWith(DUCKDB) ? this.#url.slice(DUCKDB.length) : null;
-  }
-
-  reveal(): string {
-    return this.#url;
+    const url = this.reveal();
+    return url.startsWith(DUCKDB) ? url.slice(DUCKDB.length) : null;
   }
 
   /**
@@ -90,26 +85,18 @@ export class DatabaseAddress {
    */
   secrets(): readonly string[] {
     if (this.file !== null) return [];
-    const { username, password, search, searchParams } = new URL(this.#url);
+    const { username, password, search, searchParams } = new URL(this.reveal());
     const shown = `${this}`;
     const passwords = [password, searchParams.get('password') ?? ''];
     return [
-      ...(username === '' && password === '' && search === '' ? [] : [this.#url]),
+      ...(username === '' && password === '' && search === '' ? [] : [this.reveal()]),
       ...passwords.filter((text) => text !== '' && !shown.includes(text)),
     ];
   }
 
-  toString(): string {
-    if (this.file !== null) return this.#url;
-    const { host, pathname } = new URL(this.#url);
+  override toString(): string {
+    if (this.file !== null) return this.reveal();
+    const { host, pathname } = new URL(this.reveal());
     return `${this.scheme}://${host}${pathname}`;
-  }
-
-  toJSON(): string {
-    return this.toString();
-  }
-
-  [inspect.custom](): string {
-    return this.toString();
   }
 }

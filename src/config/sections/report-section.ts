@@ -3,9 +3,9 @@
  * to a webhook.
  */
 import { resolve } from 'node:path';
-import { inspect } from 'node:util';
 import { z } from 'zod';
 import { isLoopback } from '../../loopback.js';
+import { HiddenText } from './hidden-text.js';
 import { filePath } from './values.js';
 
 /** node_exporter reads only files with this ending. */
@@ -50,42 +50,25 @@ export function resolveReport(parsed: ParsedReport): ReportConfig {
   return { ...parsed, webhook: parsed.webhook === null ? null : new WebhookAddress(parsed.webhook) };
 }
 
-/**
- * The address of a webhook. Whoever knows it can post there, so every way of printing it gives only scheme and host.
- * Only `reveal()` gives the whole address, to post to it.
- */
-export class WebhookAddress {
-  readonly #url: string;
-
+/** The address of a webhook. Whoever knows it can post there, so only scheme and host are shown. */
+export class WebhookAddress extends HiddenText {
   constructor(url: string) {
-    this.#url = new URL(url).href;
-  }
-
-  reveal(): string {
-    return this.#url;
+    super(new URL(url).href);
   }
 
   /** The texts that must appear nowhere. */
   secrets(): readonly string[] {
-    const { pathname, search, searchParams, username, password } = new URL(this.#url);
+    const { href, pathname, search, searchParams, username, password } = new URL(this.reveal());
     // A short part is no secret. Hiding it would garble other texts.
     const parts = [`${pathname}${search}`, pathname, ...searchParams.values(), username, password].filter(
       (text) => text.length >= 8,
     );
-    return [this.#url, ...parts];
+    return [href, ...parts];
   }
 
-  toString(): string {
-    const { protocol, host } = new URL(this.#url);
+  override toString(): string {
+    const { protocol, host } = new URL(this.reveal());
     return `${protocol}//${host}/[secret]`;
-  }
-
-  toJSON(): string {
-    return this.toString();
-  }
-
-  [inspect.custom](): string {
-    return this.toString();
   }
 }
 

@@ -1,9 +1,9 @@
 /** The section `service`: the local or the real service, its address and its token. */
 import { join } from 'node:path';
-import { inspect } from 'node:util';
 import { z } from 'zod';
 import { isLoopback } from '../../loopback.js';
 import { describeReadError, readSmallFile } from '../read-small-file.js';
+import { HiddenText } from './hidden-text.js';
 import { choice, filePath, flag, shortName } from './values.js';
 
 const INSECURE =
@@ -115,26 +115,8 @@ export function embeddedServiceFolder({ stateDir }: { readonly stateDir: string 
 }
 
 /** Holds a token. Every way of printing it gives `[secret]`; only `reveal()` gives the token, to send it. */
-export class Secret {
-  readonly #value: string;
-
-  constructor(value: string) {
-    this.#value = value;
-  }
-
-  reveal(): string {
-    return this.#value;
-  }
-
-  toString(): string {
-    return '[secret]';
-  }
-
-  toJSON(): string {
-    return '[secret]';
-  }
-
-  [inspect.custom](): string {
+export class Secret extends HiddenText {
+  override toString(): string {
     return '[secret]';
   }
 }

@@ -21,11 +21,12 @@ import { translateStateError } from '../../checkpoint/sqlite/translate-state-err
 import type { Config } from '../../config/schema.js';
 import { ConfigError, FoliopipeError } from '../../errors.js';
 import { makeFolder } from '../../make-folder.js';
-import { ownerPath } from '../../report/output-head.js';
+import { readHead, textIn } from '../../report/output-head.js';
 import { syncFolder } from '../../streams/atomic-file.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';
 import { namesIn } from '../../streams/system-error.js';
+import { timeInId } from '../open/begin-run.js';
 import { type StateContext, waitForLock, withContext } from '../open/open-state.js';
 import { createReleasers } from '../open/releasers.js';
 import type { RunOptions } from '../run-options.js';
@@ -178,7 +179,7 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
   // Differs from the ending that `recover` gives to the files that it keeps: both may happen in the same second.
-  const end = `.${new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '')}.replaced`;
+  const end = `.${timeInId(at)}Z.replaced`;
   const aside: string[] = [];
   const setAside = (path: string) => {
     const from = join(stateDir, path);
@@ -254,9 +255,6 @@ export interface NewerOutput {
   readonly run: string;
 }
 
-/** Enough for the head of a manifest. The list of chunks after it may be long. */
-const HEAD_BYTES = 64 * 1024;
-
 /** Finds outputs that were published after the backup: their manifests have higher numbers than the database. */
 async function newerOutputs(publications: CopiedDatabase['publications']): Promise<readonly NewerOutput[]> {
   const highest = new Map<string, number>();
@@ -266,12 +264,11 @@ async function newerOutputs(publications: CopiedDatabase['publications']): Promi
   const newer: NewerOutput[] = [];
   for (const { pipeline, path } of publications) {
     // A manifest that cannot be read counts as missing.
-    const head = String(await readBeginning(ownerPath(path), HEAD_BYTES).catch(() => ''));
-    const publication = Number(/^ {2}"publication": (\d+),?$/m.exec(head)?.[1] ?? 0);
-    const run = /^ {2}"run": "([\w.-]+)",?$/m.exec(head)?.[1];
-    const owner = /^ {2}"pipeline": "([\w.-]+)",?$/m.exec(head)?.[1];
+    const head = await readHead({ read: readBeginning }, path).catch(() => '');
+    const publication = Number(textIn(head, 'publication'));
+    const run = textIn(head, 'run');
     const known = highest.get(pipeline)!;
-    if (owner === pipeline && run !== undefined && publication > known) {
+    if (textIn(head, 'pipeline') === pipeline && run !== undefined && publication > known) {
       newer.push({ path, pipeline, publication, known, run });
     }
   }
