@@ -268,3 +268,15 @@ export interface Checkpoint extends CheckpointReader {
 
   close(): Promise<void>;
 }
+
+/** From a cut chunk to a submitted one. */
+export type UploadChanges = Pick<
+  Checkpoint,
+  'recordIntent' | 'recordAccepted' | 'recordDropped' | 'recordAmbiguous' | 'recordInterrupted'
+>;
+
+/** From a submitted chunk to its merged rows, and the read of the parts that a download expects. */
+export type ResultChanges = Pick<
+  Checkpoint,
+  'recordFinished' | 'recordParts' | 'recordDownloaded' | 'recordMerged' | 'listedParts'
+>;

@@ -29,23 +29,13 @@ const cut = fenced<StoredChunk>(`
     SELECT run, number, @numbers::bytea FROM added WHERE @numbers::bytea IS NOT NULL)
   SELECT * FROM added`);
 
-const fixChunks = fenced(`
-  fixed AS (
-    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
-      WHERE run = @run AND round = 0 AND state <> 'split'))
-    WHERE id = @run AND state = 'open' AND ${HELD} RETURNING id)
-  SELECT * FROM fixed`);
-
-/** Makes `recordCut` and `recordAllCut`. */
-export function cutChanges(db: StateSession): Pick<Checkpoint, 'recordCut' | 'recordAllCut'> {
+/** Makes `recordCut`. */
+export function cutChange(db: StateSession): Pick<Checkpoint, 'recordCut'> {
   return {
     recordCut: async (run, chunk, at) => {
       const round = chunk.picked?.round ?? 0;
       const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
       return toChunk(await db.change(cut, valuesOfChunk('recordCut', run, chunk, at), 'recordCut', missing));
-    },
-    recordAllCut: async (run) => {
-      await db.change(fixChunks, { run }, 'recordAllCut', `no run ${run} that is open`);
     },
   };
 }

@@ -13,7 +13,6 @@ import type { Checkpoint, CheckpointReader } from '../checkpoint.js';
 import { type CopyMark, refuseMarked } from '../copy/copy-mark.js';
 import type { PipelineLock, WorkingProcess } from '../pipeline-lock.js';
 import { chunkChanges } from '../rows/chunk-changes.js';
-import { columnChanges } from '../rows/column-changes.js';
 import { lateFolioChanges } from '../rows/late-folios.js';
 import { publicationChanges } from '../rows/publication-changes.js';
 import { runChanges } from '../rows/run-changes.js';
@@ -21,12 +20,11 @@ import { sharedReads } from '../rows/shared-reads.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
 import { readAccount } from './account/read-account.js';
-import { chunkReads, cutChanges } from './chunks.js';
+import { chunkReads, cutChange } from './chunks.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
-import { mergeChange } from './merges.js';
 import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
-import { resultChanges } from './parts.js';
+import { resultChanges } from './results.js';
 import { newRunChanges, runReads } from './runs.js';
 import { searchChanges } from './searches.js';
 import { spendingReads } from './spending.js';
@@ -280,14 +278,12 @@ function changes(db: StateSession): Omit<Checkpoint, keyof CheckpointReader | 'c
     verifyPaid: async () => 'whole',
     ...newRunChanges(db),
     ...runChanges(make),
-    ...cutChanges(db),
+    ...cutChange(db),
     ...chunkChanges(make),
     ...uploadChanges(db),
     ...lateFolioChanges(make),
     ...resultChanges(db),
     ...searchChanges(db),
-    ...columnChanges(make),
-    ...mergeChange(db),
     ...publicationChanges(make),
     outputUpload: async (name) => (await db.read(begunUpload, { name }))[0]?.upload,
   };

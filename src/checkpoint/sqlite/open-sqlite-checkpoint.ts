@@ -14,7 +14,6 @@ import { searchJournalPath, writeSearchJournal } from '../journal/search-journal
 import { withJournal } from '../journal/with-journal.js';
 import type { MakeChange } from '../rows/change.js';
 import { chunkChanges } from '../rows/chunk-changes.js';
-import { columnChanges } from '../rows/column-changes.js';
 import { lateFolioChanges } from '../rows/late-folios.js';
 import { publicationChanges } from '../rows/publication-changes.js';
 import { runChanges } from '../rows/run-changes.js';
@@ -25,9 +24,8 @@ import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { changeSteps, createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
-import { chunkReads, cutChanges } from './tables/chunks.js';
-import { mergeChange } from './tables/merges.js';
-import { resultChanges } from './tables/parts.js';
+import { chunkReads, cutChange } from './tables/chunks.js';
+import { resultChanges } from './tables/results.js';
 import { newRunChanges, runReads } from './tables/runs.js';
 import { allSingleSearches, searchChanges, singleSearchChanges } from './tables/searches.js';
 import { spendingRead } from './tables/spending.js';
@@ -151,15 +149,13 @@ export function checkpointChanges(
   return {
     ...newRunChanges(db),
     ...runChanges(make, 'INDEXED BY chunks_in_order'),
-    ...cutChanges(db),
+    ...cutChange(db),
     ...chunkChanges(make),
     ...uploadChanges(db),
     ...lateFolioChanges(make),
     ...resultChanges(db),
     ...searchChanges(db),
     ...singleSearchChanges(db),
-    ...columnChanges(make),
-    ...mergeChange(db),
     ...publicationChanges(make),
     outputUpload: db.read((name) => begunUpload.get(name)),
   };

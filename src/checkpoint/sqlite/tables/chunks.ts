@@ -3,7 +3,7 @@ import type { Checkpoint, CheckpointReader, ChunkRow, ChunkState } from '../../c
 import { expectRow } from '../../checkpoint-errors.js';
 import { addChunk } from '../../rows/chunk-changes.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
-import { changeSteps, expectOneRow, type StateDatabase } from '../state-database.js';
+import { changeSteps, type StateDatabase } from '../state-database.js';
 
 type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
@@ -17,8 +17,8 @@ export function chunkChange(db: StateDatabase, sql: string): (values: object) =>
   return (values) => toChunkIfAny(change.get(values));
 }
 
-/** Makes `recordCut` and `recordAllCut`. */
-export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'recordAllCut'> {
+/** Makes `recordCut`. */
+export function cutChange(db: StateDatabase): Pick<Checkpoint, 'recordCut'> {
   const take = changeSteps(db);
   const isNext = `id = @run AND state = 'open'
       AND @firstRecord > coalesce((SELECT last_record FROM chunks INDEXED BY chunks_in_order
@@ -28,10 +28,6 @@ export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'r
   const admitOfRound = db.prepare(`
     UPDATE runs SET chunks = chunks + 1
     WHERE chunks IS NOT NULL AND @round = round + 1 AND ${isNext} RETURNING 1`);
-  const fixChunks = db.prepare(`
-    UPDATE runs SET chunks = coalesce(chunks, (SELECT count(*) FROM chunks
-      WHERE run = @run AND round = 0 AND state <> 'split'))
-    WHERE id = @run AND state = 'open'`);
 
   return {
     recordCut: db.unsyncedChange((run, chunk, at) => {
@@ -40,9 +36,6 @@ export function cutChanges(db: StateDatabase): Pick<Checkpoint, 'recordCut' | 'r
       const missing = `run ${run} is not open, or the chunk is not the next of round ${round}`;
       expectRow(admit.get({ run, round, firstRecord: chunk.firstRecord }), 'recordCut', missing);
       return take(addChunk('recordCut', run, chunk, at));
-    }),
-    recordAllCut: db.change((run) => {
-      expectOneRow(fixChunks.run({ run }), 'recordAllCut', `no run ${run} that is open`);
     }),
   };
 }

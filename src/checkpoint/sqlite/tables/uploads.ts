@@ -3,8 +3,7 @@
  * docs/architecture.md#intent-first).
  */
 import type { Doubt } from '../../../types.js';
-import type { UploadChanges } from '../../change-groups.js';
-import type { CheckpointReader, Upload } from '../../checkpoint.js';
+import type { CheckpointReader, Upload, UploadChanges } from '../../checkpoint.js';
 import { expectRow } from '../../checkpoint-errors.js';
 import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';

@@ -1,10 +1,13 @@
-/** The parts of a chunk, from the finished folio to the downloaded chunk. */
+/**
+ * The results of chunks: the parts, from the finished folio to the downloaded chunk; then stretches, whose rows are in the
+ * work file. Invariant: stretches are the first records of the source, without a gap.
+ */
 import { fenced, HELD } from '../../postgres/fenced.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference } from '../../types.js';
-import type { ResultChanges } from '../change-groups.js';
+import type { ResultChanges } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
-import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
+import { mergeRefused, type StoredChunk, toChunk, toStoredStretch } from '../rows/chunk-rows.js';
 import type { StateSession } from './state-session.js';
 
 const LISTED = 'unnest(@statuses::text[], @numbers::int8[]) AS named (status, number)';
@@ -42,11 +45,44 @@ const complete = fenced<StoredChunk>(`
     RETURNING *)
   SELECT * FROM completed`);
 
+// The first chunk that is not merged yet must not begin before the stretch, and no chunk in it may lack its answer.
+const merge = fenced(`
+  before AS (
+    SELECT coalesce((SELECT last_record FROM stretches WHERE run = @run
+      ORDER BY first_record DESC LIMIT 1), 0) AS last),
+  merged AS (
+    INSERT INTO stretches (run, first_record, last_record, records, end_file, end_offset, work_end, sha256,
+      successful, failed, unprocessed, indistinct, reused_successful, reused_failed,
+      duplicate_successful, duplicate_failed, duplicate_unprocessed, skipped, reasons, merged_at)
+    SELECT @run, @firstRecord, @lastRecord, @records::int8, @endFile::int8, @endOffset::int8, @workEnd::int8,
+      @sha256::text, @successful::int8, @failed::int8, @unprocessed::int8, @indistinct::int8,
+      @reusedSuccessful::int8, @reusedFailed::int8, @duplicateSuccessful::int8, @duplicateFailed::int8,
+      @duplicateUnprocessed::int8, @skipped::int8, @reasons::text, @at::int8
+    FROM before
+    WHERE ${HELD} AND EXISTS (SELECT 1 FROM runs WHERE id = @run)
+      AND last < @firstRecord AND @firstRecord <= @lastRecord
+      AND @records::int8 = @successful::int8 + @failed::int8 + @unprocessed::int8
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks
+        WHERE run = @run AND round = 0 AND state <> 'split'
+          AND first_record > last AND first_record < @firstRecord)
+      AND NOT EXISTS (
+        SELECT 1 FROM chunks
+        WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @lastRecord
+          AND first_record >= coalesce((
+            SELECT first_record FROM chunks
+            WHERE run = @run AND round = 0 AND state <> 'split' AND first_record <= @firstRecord
+            ORDER BY first_record DESC LIMIT 1), 0)
+          AND last_record >= @firstRecord
+          AND state NOT IN ('downloaded', 'unprocessed', 'refused'))
+    RETURNING first_record)
+  SELECT * FROM merged`);
+
 const listed: Prepared<PartReference> = statement(`
   SELECT file_status AS "fileStatus", part FROM parts
   WHERE run = @run AND chunk = @chunk ORDER BY file_status DESC, part`);
 
-/** Makes the three changes from a submitted chunk to its end, and the read of the parts that the download expects. */
+/** Makes the four changes from a submitted chunk to its merged rows, and the read of the parts that the download expects. */
 export function resultChanges(db: StateSession): ResultChanges {
   return {
     listedParts: (run, chunk) => db.read(listed, { run, chunk }),
@@ -73,6 +109,9 @@ export function resultChanges(db: StateSession): ResultChanges {
     recordDownloaded: async (run, chunk, at) => {
       const missing = `no finished chunk ${chunk} of run ${run} with all its listed parts stored`;
       return toChunk(await db.change(complete, { run, chunk, at: at ?? null }, 'recordDownloaded', missing));
+    },
+    recordMerged: async (run, stretch, at) => {
+      await db.change(merge, toStoredStretch(run, stretch, at), 'recordMerged', mergeRefused(run, stretch));
     },
   };
 }
