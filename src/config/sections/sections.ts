@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ColumnType, isOtherFormat, outputFormat, readColumnType } from '../../output-format.js';
+import { isOtherFormat, outputFormat, readColumnType } from '../../output-format.js';
 import { isFolder, isPublicationFolder, isS3, NO_RUN, s3Problem } from './output-names.js';
 import {
   age,
@@ -7,6 +7,7 @@ import {
   columnNames,
   duration,
   flag,
+  parsed,
   pathOnDisk,
   share,
   size,
@@ -215,15 +216,9 @@ const outputPath = pathOnDisk({
     'the output is not written to standard output; write a file, and read it when foliopipe has ended with exit 0 (foliopipe run && cat FILE)',
 });
 
-const columnType = z
-  .string()
-  .transform((text, context): ColumnType => {
-    const type = readColumnType(text);
-    if (type !== undefined) return type;
-    context.addIssue({ code: 'custom' });
-    return z.NEVER;
-  })
-  .describe('integer, bigint, double, decimal(digits,scale), boolean, date or timestamp');
+const columnType = parsed(z.string(), readColumnType).describe(
+  'integer, bigint, double, decimal(digits,scale), boolean, date or timestamp',
+);
 
 export const outputSchema = z.strictObject({
   path: outputPath

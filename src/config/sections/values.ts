@@ -3,6 +3,18 @@ import { z } from 'zod';
 import { formatBytes, longestTimerMs, parseDuration, parseSize } from '../../quantities.js';
 import type { Bytes, Milliseconds, RejectLimit } from '../../types.js';
 
+const numberOrText = z.union([z.number(), z.string()]);
+
+/** Takes the values from which `parse` makes something else. @param parse gives undefined for any other value. */
+export function parsed<S extends z.ZodType, T>(schema: S, parse: (value: z.output<S>) => T | undefined) {
+  return schema.transform((value, context): T => {
+    const read = parse(value);
+    if (read !== undefined) return read;
+    context.addIssue({ code: 'custom' });
+    return z.NEVER;
+  });
+}
+
 /** A duration that is compared with the clock, in milliseconds. */
 export const duration = durationUpTo(
   Number.MAX_SAFE_INTEGER,
@@ -23,42 +35,26 @@ export const age = z
 /** A size: a whole number of bytes, or a number with B, KB, MB, GB or TB, where 1KB is 1024 bytes. */
 export function size(least: Bytes, most: Bytes) {
   const expected = `a size of at least ${asWritten(least)} and at most ${asWritten(most)}, such as 512KB or 8MB (1KB is 1024 bytes)`;
-  return z
-    .union([z.number(), z.string()])
-    .transform((value, context): Bytes => {
-      const parsed = typeof value === 'number' ? value : parseSize(value.trim());
-      if (parsed !== undefined && Number.isSafeInteger(parsed) && parsed >= least && parsed <= most) {
-        return parsed;
-      }
-      context.addIssue({ code: 'custom' });
-      return z.NEVER;
-    })
-    .describe(expected);
+  return parsed(numberOrText, (value): Bytes | undefined => {
+    const bytes = typeof value === 'number' ? value : parseSize(value.trim());
+    const isGood = bytes !== undefined && Number.isSafeInteger(bytes) && bytes >= least && bytes <= most;
+    return isGood ? bytes : undefined;
+  }).describe(expected);
 }
 
 /** A share of a whole, 0 to 1: `5%` or 0.05. */
-export const share = z
-  .union([z.number(), z.string()])
-  .transform((value, context): number => {
-    const parsed = typeof value === 'number' ? value : parsePercent(value.trim());
-    if (parsed !== undefined && parsed >= 0 && parsed <= 1) return parsed;
-    context.addIssue({ code: 'custom' });
-    return z.NEVER;
-  })
-  .describe('a share such as 5% or 0.05, from 0 to 1');
+export const share = parsed(numberOrText, (value) => {
+  const part = typeof value === 'number' ? value : parsePercent(value.trim());
+  return part !== undefined && part >= 0 && part <= 1 ? part : undefined;
+}).describe('a share such as 5% or 0.05, from 0 to 1');
 
 /** A limit of records: `10`, or a share of them such as `0.5%`. */
-export const rejectLimit = z
-  .union([z.number(), z.string()])
-  .transform((value, context): RejectLimit => {
-    const text = String(value).trim();
-    if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return { records: Number(text) };
-    const parsed = parsePercent(text);
-    if (parsed !== undefined && parsed <= 1) return { share: parsed };
-    context.addIssue({ code: 'custom' });
-    return z.NEVER;
-  })
-  .describe('a number of records such as 10, or a share of them such as 0.5%, with its %');
+export const rejectLimit = parsed(numberOrText, (value): RejectLimit | undefined => {
+  const text = String(value).trim();
+  if (/^\d+$/.test(text) && Number.isSafeInteger(Number(text))) return { records: Number(text) };
+  const part = parsePercent(text);
+  return part !== undefined && part <= 1 ? { share: part } : undefined;
+}).describe('a number of records such as 10, or a share of them such as 0.5%, with its %');
 
 /** A whole number, `least` or more. */
 export function wholeNumber(least: number) {
@@ -138,15 +134,10 @@ export function columnNames(least: 0 | 1) {
 
 /** A duration from 1 millisecond up to `longest`. */
 function durationUpTo(longest: Milliseconds, expected: string) {
-  return z
-    .string()
-    .transform((text, context): Milliseconds => {
-      const value = parseDuration(text.trim());
-      if (value !== undefined && value >= 1 && value <= longest) return value;
-      context.addIssue({ code: 'custom' });
-      return z.NEVER;
-    })
-    .describe(expected);
+  return parsed(z.string(), (text): Milliseconds | undefined => {
+    const value = parseDuration(text.trim());
+    return value !== undefined && value >= 1 && value <= longest ? value : undefined;
+  }).describe(expected);
 }
 
 /** Such as `8MB`. */
