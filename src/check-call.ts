@@ -120,6 +120,13 @@ const kinds = {
     what: 'a clock with sleep(), and whose now() gives whole milliseconds since 1970',
     hint: 'such as { now: () => Math.floor(time), sleep: systemClock.sleep }',
   },
+  endpoint: {
+    fits: (value) =>
+      value === undefined ||
+      (isObject(value) && isText(value.baseUrl) && isObject(value.token) && 'reveal' in value.token),
+    what: 'a service with baseUrl, and token with reveal()',
+    hint: 'pass what await openService() gives; for a service with an address, set service.baseUrl and service.token in the config',
+  },
   onProgress: {
     fits: (value) => value === undefined || typeof value === 'function',
     what: 'a function',
@@ -130,7 +137,7 @@ const kinds = {
 type Kind = keyof typeof kinds;
 
 /** Options of many functions that are checked early: a wrong value would fail late, or only at a certain moment. */
-const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'clock', 'onProgress'] as const;
+const CHECKED_OPTIONS = ['signal', 'waitLock', 'deadline', 'clock', 'endpoint', 'onProgress'] as const;
 
 /**
  * Checks the arguments of a call, in their order. Records in the options of a refused call are closed.

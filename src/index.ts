@@ -31,6 +31,7 @@ export type {
   Upload,
   Withheld,
 } from './checkpoint/checkpoint.js';
+export { CheckpointStateError } from './checkpoint/checkpoint-errors.js';
 export { withCutOffUploads } from './checkpoint/cut-off-uploads.js';
 export type { HeldLock, LockHolder, PipelineLock, WorkingProcess } from './checkpoint/pipeline-lock.js';
 export { openCheckpointReader, openSqliteCheckpoint } from './checkpoint/sqlite/open-sqlite-checkpoint.js';

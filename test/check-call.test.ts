@@ -99,6 +99,13 @@ const wrong: readonly Wrong[] = [
       ] as const,
   ),
   ['enrich', [config, { clock: { now: Date.now } }], 'clock must be a clock .*, and is another object'],
+  ['enrich', [config, { endpoint: openService }], 'endpoint must be a service .*, and is a function'],
+  ['openRun', [config, { endpoint: Promise.resolve() }], 'endpoint must be a service .*, and is a promise'],
+  [
+    'submit',
+    [config, { endpoint: { baseUrl: 'http://127.0.0.1:8787', token: 'demo' } }],
+    'endpoint must be a service with baseUrl, and token with reveal\\(\\), and is another object',
+  ],
   // Rows from the first one on must not become rows from where a work file ends.
   [
     'mergeResults',

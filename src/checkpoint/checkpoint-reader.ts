@@ -65,7 +65,7 @@ export interface CheckpointReader {
   /** The `done` and `withheld` runs of a pipeline on a service whose source had this content, newest first. */
   doneRuns(pipeline: string, service: string, sourceSha256: string): Promise<readonly Run[]>;
   run(id: string): Promise<Run | undefined>;
-  /** Newest first; of one pipeline or of all. Includes samples. */
+  /** The last one added first, whatever the clock said; of one pipeline or of all. Includes samples. */
   runs(pipeline?: string): Promise<readonly Run[]>;
   /** The heads of the runs of all pipelines, newest first. Includes samples. */
   runHeads(): Promise<readonly RunHead[]>;

@@ -36,7 +36,10 @@ export type * from './night.js';
 export type * from './publication.js';
 export type * from './state.js';
 
-/** The whole port: reading, and every change of state. */
+/**
+ * The whole port: reading, and every change of state. A change that its run, chunk or search is in no state for changes
+ * nothing, and throws a `CheckpointStateError`.
+ */
 export interface Checkpoint extends CheckpointReader {
   /** Adds an `open` run. */
   recordRun(run: NewRun): Promise<void>;
@@ -84,8 +87,9 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `cut` or `ambiguous` to `uploading`. Adds the row of the attempt and reserves its records in the budget (rule
    * "Intent first", docs/architecture.md#intent-first). Returns the attempt; its file name contains its number.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged. TroubleError when
-   *   the journal cannot be written; the attempt is then `dropped`.
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged. Its hint is made of the
+   *   facts `cap` (`perRun`, `perDay` or `perMonth`), `limit`, `spent` and `records`. TroubleError when the journal
+   *   cannot be written; the attempt is then `dropped`.
    */
   recordIntent(
     run: string,
