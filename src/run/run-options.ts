@@ -1,4 +1,5 @@
 /** The options of a run besides its config: its ports and how it is run. */
+import type { Proxies } from '../api/http-client.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { RequestLimiter } from '../api/rate-limiter.js';
 import type { Checkpoint } from '../checkpoint/checkpoint.js';
@@ -106,13 +107,7 @@ export interface RunOptions extends RunPorts {
   /** The work sends nothing that is paid: in a restored state it does not ask for `yes` (`RESTORED_UNCONFIRMED`). */
   readonly sendsNothing?: boolean | undefined;
   /** The proxies of the environment variables, passed by the caller: the library does not read the environment. */
-  readonly proxies?:
-    | {
-        readonly httpsProxy?: string | undefined;
-        readonly httpProxy?: string | undefined;
-        readonly noProxy?: string | undefined;
-      }
-    | undefined;
+  readonly proxies?: Proxies | undefined;
   /** Shown to whoever finds the pipeline locked. Default: the id of this process, and `foliopipe`. */
   readonly holder?: { readonly pid: number; readonly command: string } | undefined;
   /** Called with each event of the work: what is copied and checked, which run it is, and how the run stands. */

@@ -18,15 +18,11 @@ import { rememberSecrets } from '../redact.js';
 import { rememberConfig } from '../texts/next-steps.js';
 import { parseMaxDuration } from '../time-options.js';
 
-interface Options extends CommonOptions {
+interface Options extends CommonOptions, RunFlags {
   readonly schedule?: boolean;
   readonly again?: boolean;
   readonly dismiss?: boolean;
   readonly remove?: boolean;
-  readonly yes?: boolean;
-  readonly label?: string;
-  readonly maxDuration?: string;
-  readonly publishPartial?: boolean;
 }
 
 export function addEnqueue(command: Command): void {

@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import type { Config } from '../../../pipelines/index.js';
+import type { RunJob } from '../../fleet/job.js';
 import { shownSetting } from '../../hide-secrets.js';
 import { type ConfigFlag, completeCommands, completeRehearsed, keyOf } from './complete-commands.js';
 import { withPagePaths } from './page-paths.js';
@@ -184,10 +185,7 @@ function flagsOfWorker({
 }
 
 /** Where a config comes from: its files, and the values of `--set`. */
-interface ConfigOrigin {
-  readonly files: readonly string[];
-  readonly settings?: readonly string[];
-}
+type ConfigOrigin = Pick<RunJob['from'], 'files' | 'settings'>;
 
 /** A config as flags of a command. */
 export function asFlags({ files, settings = [] }: ConfigOrigin): readonly ConfigFlag[] {
