@@ -20,7 +20,7 @@ import { sharedReads } from '../rows/shared-reads.js';
 import type { AccountWishes } from './account/member.js';
 import { type Account, createAccount } from './account/open-account.js';
 import { readAccount } from './account/read-account.js';
-import { chunkReads, cutChange } from './chunks.js';
+import { chunkRead, cutChange } from './chunks.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
 import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
@@ -262,7 +262,7 @@ function reads(db: StateSession): CheckpointReader {
   return {
     ...sharedReads(read, 'nth'),
     ...runReads(db),
-    ...chunkReads(db),
+    ...chunkRead(db),
     ...uploadReads(db),
     ...spendingReads(db),
   };

@@ -48,9 +48,16 @@ type MakeRead = <Row>(
  * Makes all of them.
  * @param nth the column that increases with each run that is added. It gives the order of the runs, because the clock may
  *   have been set back between two of them.
+ * @param indexedBy names the index of chunks in order, where the database would follow another one.
  */
-export function sharedReads(read: MakeRead, nth: 'rowid' | 'nth') {
-  return { ...runReads(read, nth), ...pipelineReads(read), ...chunkReads(read), ...paidReads(read) };
+export function sharedReads(read: MakeRead, nth: 'rowid' | 'nth', indexedBy = '') {
+  return {
+    ...runReads(read, nth),
+    ...pipelineReads(read),
+    ...orderReads(read, indexedBy),
+    ...chunkReads(read),
+    ...paidReads(read),
+  };
 }
 
 type RunRead = 'run' | 'runs' | 'runHeads' | 'unfinishedRun' | 'nightOf' | 'lastLoad';
@@ -123,6 +130,29 @@ function pipelineReads(read: MakeRead): Pick<CheckpointReader, PipelineRead> {
       return row && (JSON.parse(row.columns) as string[]);
     },
     segments: async () => (await segments({})).map(({ segment }) => JSON.parse(segment) as Segment),
+  };
+}
+
+/** Reads of chunks in the order of the source. */
+function orderReads(
+  read: MakeRead,
+  indexedBy: string,
+): Pick<CheckpointReader, 'nextChunk' | 'lastCut' | 'lastRound'> {
+  const ofRound = `chunks ${indexedBy} WHERE run = @run AND round = @round AND state <> 'split'`;
+  const next = read<StoredChunk>(`
+    SELECT * FROM ${ofRound} AND last_record > @afterRecord
+      AND first_record >= coalesce((
+        SELECT first_record FROM ${ofRound} AND first_record <= @afterRecord
+        ORDER BY first_record DESC LIMIT 1), 0)
+    ORDER BY first_record LIMIT 1`);
+  const last = read<StoredChunk>(`SELECT * FROM ${ofRound} ORDER BY first_record DESC LIMIT 1`);
+  const lastRound = read<{ round: number }>(`
+    SELECT coalesce(max(round), 0) AS round FROM chunks ${indexedBy} WHERE run = @run AND state <> 'split'`);
+
+  return {
+    nextChunk: async (run, round, afterRecord) => toChunkIfAny((await next({ run, round, afterRecord }))[0]),
+    lastCut: async (run, round) => toChunkIfAny((await last({ run, round }))[0]),
+    lastRound: async (run) => (await lastRound({ run }))[0]!.round,
   };
 }
 

@@ -24,7 +24,7 @@ import { openReadingConnection } from './open-for-reading.js';
 import { refuseLost, refuseUnknown, refuseUnknownRuns, refuseUnknownSearches } from './refuse-lost.js';
 import { refuseNetworkFolder } from './refuse-network-folder.js';
 import { changeSteps, createStateDatabase, openLogSync, type StateDatabase } from './state-database.js';
-import { chunkReads, cutChange } from './tables/chunks.js';
+import { chunkRead, cutChange } from './tables/chunks.js';
 import { resultChanges } from './tables/results.js';
 import { newRunChanges, runReads } from './tables/runs.js';
 import { allSingleSearches, searchChanges, singleSearchChanges } from './tables/searches.js';
@@ -137,6 +137,9 @@ async function openKnown(db: StateDatabase, stateDir: string) {
   return { ...checkpointReads(db), close: db.close };
 }
 
+/** Without it, SQLite would follow the primary key through all chunks of the run. */
+const CHUNKS_IN_ORDER = 'INDEXED BY chunks_in_order';
+
 /** Makes the writing half of the port: each change of state, and the reads that only the writer needs. */
 export function checkpointChanges(
   db: StateDatabase,
@@ -148,7 +151,7 @@ export function checkpointChanges(
     .pluck();
   return {
     ...newRunChanges(db),
-    ...runChanges(make, 'INDEXED BY chunks_in_order'),
+    ...runChanges(make, CHUNKS_IN_ORDER),
     ...cutChange(db),
     ...chunkChanges(make),
     ...uploadChanges(db),
@@ -168,9 +171,9 @@ function checkpointReads(db: StateDatabase): CheckpointReader {
     return db.read((values: object) => statement.all(values));
   };
   return {
-    ...sharedReads(read, 'rowid'),
+    ...sharedReads(read, 'rowid', CHUNKS_IN_ORDER),
     ...runReads(db),
-    ...chunkReads(db),
+    ...chunkRead(db),
     ...uploadReads(db),
     spending: db.readTogether(spendingRead(db)),
   };

@@ -124,7 +124,7 @@ const ask: Prepared<StoredAnswer> = statement(`
     array(SELECT run || ' ' || chunk FROM reserved
       UNION ALL SELECT run || ' ' || number FROM asked WHERE has) AS granted,
     (SELECT permits FROM share) > 0 AND permits = 0 AS raced,
-    most AS "limit", open + permits AS open, ahead, others, wanted,
+    most AS "limit", open + permits AS open, ahead, others,
     (SELECT patience FROM share) AS patience,
     (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state <> 'ambiguous') AS own,
     (SELECT count(*) FROM held WHERE pipeline = @pipeline AND state = 'ambiguous') AS ambiguous,

@@ -1,11 +1,9 @@
-/** Cutting: a chunk that follows on the last one; and reads of chunks, by state and in the order of the source. */
+/** Cutting: a chunk that follows on the last one; and the read of chunks by state. */
 import type { Checkpoint, CheckpointReader, ChunkRow, ChunkState } from '../../checkpoint.js';
 import { expectRow } from '../../checkpoint-errors.js';
 import { addChunk } from '../../rows/chunk-changes.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
 import { changeSteps, type StateDatabase } from '../state-database.js';
-
-type ChunkRead = 'chunksIn' | 'nextChunk' | 'lastCut' | 'lastRound';
 
 /**
  * Prepares a change of at most one chunk. Must be called within a transaction.
@@ -40,29 +38,13 @@ export function cutChange(db: StateDatabase): Pick<Checkpoint, 'recordCut'> {
   };
 }
 
-/** Makes the reads of chunks. */
-export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead> {
+/** Makes `chunksIn`. */
+export function chunkRead(db: StateDatabase): Pick<CheckpointReader, 'chunksIn'> {
   // Without INDEXED BY, SQLite would follow the primary key through all chunks of the run. With a bare `LIMIT ?`,
   // SQLite plans by its value and prepares the statement again at each call; `+ 0` avoids this.
   const inState = db.prepare<[string, ChunkState, number, number], StoredChunk>(`
     SELECT * FROM chunks INDEXED BY chunks_by_state
     WHERE run = ? AND state = ? AND number > ? ORDER BY number LIMIT ? + 0`);
-  const next = db.prepare<[object], StoredChunk>(`
-    SELECT * FROM chunks INDEXED BY chunks_in_order
-    WHERE run = @run AND round = @round AND state <> 'split' AND last_record > @afterRecord
-      AND first_record >= coalesce((
-        SELECT first_record FROM chunks INDEXED BY chunks_in_order
-        WHERE run = @run AND round = @round AND state <> 'split' AND first_record <= @afterRecord
-        ORDER BY first_record DESC LIMIT 1), 0)
-    ORDER BY first_record LIMIT 1`);
-  const last = db.prepare<[string, number], StoredChunk>(`
-    SELECT * FROM chunks INDEXED BY chunks_in_order
-    WHERE run = ? AND round = ? AND state <> 'split' ORDER BY first_record DESC LIMIT 1`);
-  const lastRound = db
-    .prepare<[string], number>(
-      "SELECT coalesce(max(round), 0) FROM chunks INDEXED BY chunks_in_order WHERE run = ? AND state <> 'split'",
-    )
-    .pluck();
 
   return {
     // One query for each state, because a query over several states would sort or scan the whole run.
@@ -73,8 +55,5 @@ export function chunkReads(db: StateDatabase): Pick<CheckpointReader, ChunkRead>
         .slice(0, limit)
         .map(toChunk),
     ),
-    nextChunk: db.read((run, round, afterRecord) => toChunkIfAny(next.get({ run, round, afterRecord }))),
-    lastCut: db.read((run, round) => toChunkIfAny(last.get(run, round))),
-    lastRound: db.read((run) => lastRound.get(run)!),
   };
 }
