@@ -36,7 +36,7 @@ const UNWRITABLE: Meaning = {
 const UNREADABLE: Meaning = {
   code: 'FILE_UNREADABLE',
   text: (path, system) => `cannot read ${path} (${system})`,
-  hint: `let this user read it and enter its folders, ${GO_ON}`,
+  hint: `work as the user that it belongs to, or let this user read it and enter its folders, ${GO_ON}`,
 };
 
 const NO_FOLDERS: Meaning = {
