@@ -143,6 +143,7 @@ export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';
 export {
+  isPlayedElsewhere,
   type NextTerms,
   type NextWay,
   nextTerms,

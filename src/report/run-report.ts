@@ -25,7 +25,7 @@ import {
 } from './run-summary.js';
 import { type Bins, type ChunksByPhase, countTimeline, lastStep, type TimelineCounter } from './timeline.js';
 import { isComparable } from './unusual.js';
-import { nextTerms, type WhatNext, whatNext } from './what-next.js';
+import { isPlayedElsewhere, nextTerms, type WhatNext, whatNext } from './what-next.js';
 
 /** Everything that the page of a run shows. */
 export interface RunReport {
@@ -73,7 +73,7 @@ const DAY = 86_400_000;
 
 interface ReportSources extends SummarySources {
   readonly checkpoint: SummarySources['checkpoint'] & Pick<CheckpointReader, 'chunkTimes' | 'spendingByDay'>;
-  readonly config: Pick<Config, 'budget' | 'failures' | 'reuse'> & HoldsSecrets;
+  readonly config: Pick<Config, 'budget' | 'failures' | 'output' | 'reuse'> & HoldsSecrets;
 }
 
 interface ReportTerms {
@@ -101,7 +101,7 @@ export async function collectReport(
   const chunks = await readChunks(checkpoint, run, { now, ended });
   // A pruned run has no stretches, from which `failedBy` is counted.
   const reasons = known?.night.reasons ?? summary.failedBy;
-  const { why, ways } = whatNext(summary, nextTerms(config));
+  const { why, ways } = whatNext(summary, nextTerms(config, !isPlayedElsewhere(config, run)));
   const hideSecrets = createRedact(secretsOf(config));
   return hideSecrets<RunReport>({
     summary,

@@ -1,4 +1,5 @@
 /** What is left to do with a run: why it did not end with exit 0, and the commands that help. */
+import type { Run } from '../checkpoint/state.js';
 import type { Config } from '../config/schema.js';
 import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
@@ -26,7 +27,7 @@ export interface NextWay {
 export interface NextTerms {
   /** `failures.tolerate` of the current config: a share from 0 to 1. */
   readonly tolerate: Config['failures']['tolerate'];
-  /** Whether `foliopipe retry` can find the run: false in a rehearsal. */
+  /** Whether `foliopipe retry` can find the run and its output: false for what `run --rehearse` has played. */
   readonly mayRetry: boolean;
   /** Whether runs take the answers of earlier ones (`reuse.maxAge`). */
   readonly reusesAnswers: boolean;
@@ -42,6 +43,16 @@ export function nextTerms(
 ): NextTerms {
   const reusesAnswers = reuse.maxAge > 0;
   return { tolerate: failures.tolerate, mayRetry, reusesAnswers, budget, rescue: failures.rescue };
+}
+
+/** Whether a rehearsal has another output than the config has: a command on it would write over that one, a real one. */
+export function isPlayedElsewhere(
+  { output }: Pick<Config, 'output'>,
+  { rehearsal, source, frozen }: Pick<Run, 'rehearsal' | 'source' | 'frozen'>,
+): boolean {
+  const began: string | null = JSON.parse(frozen['output.path'] ?? 'null');
+  const isSample = source.limit !== undefined;
+  return rehearsal && !isSample && began !== null && began !== (output.template ?? output.path);
 }
 
 type Ended = Pick<

@@ -12,6 +12,7 @@ import {
   hintOf,
   type InterruptedError,
   isCompleted,
+  isPlayedElsewhere,
   loadStatus,
   missingLoad,
   nextTerms,
@@ -96,7 +97,8 @@ export function addStatus(command: Command, finish: Finish): void {
       }
       let text: string;
       if (isCompleted(run)) {
-        text = summaryText(summary, nextTerms(config)) + endedText(run) + copiedText(run);
+        const terms = nextTerms(config, !isPlayedElsewhere(config, run));
+        text = summaryText(summary, terms) + endedText(run) + copiedText(run);
         text += missingLoadText(missing) + (await otherSourceText(run)) + workingText(holder, nextStop);
       } else {
         rememberValues(config, run);

@@ -261,6 +261,30 @@ describe('a rehearsal', () => {
     expect((await stat(output)).isFile()).toBe(true);
   });
 
+  it.each(['status', 'report'])(
+    '%s names no command that would write over the real output',
+    async (command) => {
+      for (const scene of ['lost-reply', 'seven-percent-failed']) {
+        const { folder: cwd, ends } = played[nights.findLastIndex((night) => night.scene === scene)]!;
+        const state = [
+          '--set',
+          'service.embedded=true',
+          '--state-dir',
+          `.foliopipe/rehearsal/${scene}-nightly`,
+        ];
+        const output = command === 'report' ? ['--output', 'page.html'] : [];
+        const { stdout, stderr, code } = await callMain(
+          [command, '-c', 'nightly.yaml', ...state, ...output],
+          { cwd },
+        );
+        expect(code, stderr).toBe(0);
+        const told = command === 'report' ? await readFile(join(cwd, 'page.html'), 'utf8') : stdout;
+        expect(told).toContain(/rehearsal (\S+) is done/.exec(ends.at(-1)!.stderr)![1]);
+        expect(told).not.toMatch(/foliopipe (?:retry|publish|run)\b/);
+      }
+    },
+  );
+
   it.each([
     [
       ['--rehearse', 'unknown'],
