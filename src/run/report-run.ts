@@ -107,7 +107,7 @@ export async function writeReport(report: RunReport, path: string, mode: number)
  */
 export async function writeOwnReport(
   run: Pick<RunContext, 'id' | 'config' | 'source' | 'checkpoint' | 'output' | 'clock' | 'logger'>,
-  { completeText }: Pick<RunOptions, 'completeText'> = {},
+  { completeText }: Pick<RunOptions, 'completeText'>,
   error?: unknown,
 ): Promise<void> {
   const { html } = run.config.report;

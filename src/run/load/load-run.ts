@@ -23,7 +23,7 @@ import { failedLoad, recordLoad } from './load-status.js';
 /** The target of a run; null without one, and if the local service in this process answers: that is a rehearsal. */
 export function openLoadTarget(
   config: Config,
-  { loadTarget }: Pick<RunOptions, 'loadTarget'> = {},
+  { loadTarget }: Pick<RunOptions, 'loadTarget'>,
 ): LoadTarget | null {
   if (!config.load?.into || config.service.embedded) return null;
   return loadTarget ?? createTarget(config);

@@ -139,7 +139,7 @@ export async function canReopen({
 export async function checkAgain(
   context: Parameters<typeof checkSource>[0],
   run: Run,
-  options: CheckSourceOptions = {},
+  options: CheckSourceOptions,
 ): Promise<Source> {
   const checking = { ...options, kept: run, limit: run.source.limit };
   return asBegun(run, await checkSource(context, checking, false, run));

@@ -59,7 +59,7 @@ export interface OpenRun extends RunContext {
  */
 export async function withRun<T>(
   config: Config,
-  options: RunOptions | undefined,
+  options: RunOptions,
   body: (run: OpenRun) => Promise<T>,
 ): Promise<T> {
   const run = await openRun(config, options);
@@ -110,7 +110,7 @@ function asDiskError({ stateDir, output }: Config, error: unknown): unknown {
  * @throws LockedError, ConfigError, SourceError, GuardError `RESTORED_UNCONFIRMED`, and the errors of `diskError`;
  *   everything that was opened is then closed.
  */
-export async function openRun(whole: Config, handed: RunOptions = {}): Promise<OpenRun> {
+export async function openRun(whole: Config, handed: RunOptions): Promise<OpenRun> {
   const wanted = guardListeners(handed);
   const begun = beginOpening(wanted);
   try {

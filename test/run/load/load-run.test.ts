@@ -211,6 +211,6 @@ it('a local service in the process of a run has no target, and a program may bri
   const loadTarget = { check: async () => undefined, load: () => Promise.reject(new Error('no load')) };
   expect(openLoadTarget(local, { loadTarget })).toBeNull();
   expect(openLoadTarget(real, { loadTarget })).toBe(loadTarget);
-  expect(openLoadTarget(real)).not.toBeNull();
+  expect(openLoadTarget(real, {})).not.toBeNull();
   expect(openLoadTarget({ ...real, load: null }, { loadTarget })).toBeNull();
 });
