@@ -71,7 +71,10 @@ export interface CheckpointReader {
   runHeads(): Promise<readonly RunHead[]>;
   /** The highest `maxAge` and `failedAge` in the choices of all runs that are not pruned; 0 without such a run. */
   longestAges(): Promise<Pick<Choice, 'maxAge' | 'failedAge'>>;
-  /** Every file that a pipeline has published, including partial ones and samples, newest first. */
+  /**
+   * Every file that a pipeline has published, including partial ones and samples, newest first. It is in the list from
+   * `recordPublishing` on, and has its stamp from `recordDone` on.
+   */
   publications(pipeline: string): Promise<readonly PublishedFile[]>;
   /**
    * The facts of the last whole outputs of a pipeline, newest publication first. A run that was published several times
@@ -102,7 +105,10 @@ export interface CheckpointReader {
   lastStretch(run: string, beforeRecord?: number): Promise<Stretch | undefined>;
   /** The first stretch in the work file that begins after the record. */
   nextStretch(run: string, afterRecord: number): Promise<Stretch | undefined>;
-  /** When chunks of all rounds passed their steps, by number: at most `limit`, with numbers above `after`. */
+  /**
+   * When chunks of all rounds passed their steps, by number: at most `limit`, with numbers above `after`. Split ones are
+   * left out.
+   */
   chunkTimes(run: string, after: number, limit: number): Promise<readonly ChunkTimes[]>;
   /** Why rows in the work file have no prediction, the commonest reasons first. */
   failureReasons(run: string): Promise<readonly FailureReason[]>;

@@ -81,7 +81,7 @@ export interface Checkpoint extends CheckpointReader {
     chunk: number,
     halves: readonly [NewChunk, NewChunk],
   ): Promise<readonly [ChunkRow, ChunkRow]>;
-  /** A `cut` or `ambiguous` chunk of one record to `refused`, with the service's text. */
+  /** A `cut` or `ambiguous` chunk of one record to `refused`, with the service's text. Its counts are one failed record. */
   recordRefused(run: string, chunk: number, refusal: string): Promise<ChunkRow>;
 
   /**
@@ -111,8 +111,9 @@ export interface Checkpoint extends CheckpointReader {
    * A person has found the chunk's folio: `ambiguous`, or `unprocessed` because it was held or its folio was lost or
    * given up, to `submitted`. The folio belongs to the attempt that had it already, or else to the named one if
    * that is ambiguous, or else to the newest ambiguous one, or else to the newest accepted one. Parts of another folio,
-   * or of a chunk that a person gave up, are deleted. Rows from this chunk on become unmerged; all rows do if the run has
-   * no columns yet. The chunk's round and the rounds after it are open again. A `done` or `withheld` run becomes `open`.
+   * or of a chunk that a person gave up, are deleted. The chunk has no counts until it is finished again. Rows from it on
+   * become unmerged; all rows do if the run has no columns yet. The chunk's round and the rounds after it are open again. A
+   * `done` or `withheld` run becomes `open`.
    */
   recordAdopted(run: string, chunk: number, reply: AdoptedReply, at: number): Promise<void>;
   /**
@@ -120,7 +121,10 @@ export interface Checkpoint extends CheckpointReader {
    * the stored parts. Not for a pruned run.
    */
   recordFound(run: string, chunk: number): Promise<void>;
-  /** Marks the run as `mixed` for good: its replies contradict each other on whether a local service answers. */
+  /**
+   * Marks the run as `mixed`, and as a rehearsal, for good: its replies contradict each other on whether a local service
+   * answers.
+   */
   recordMixed(run: string): Promise<void>;
 
   /**
