@@ -9,6 +9,7 @@ import { withLimit, withOutputPath, withPlannedPath } from '../config/sections/o
 import { ConfigError, FoliopipeError, UntrustedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { findBehind } from '../report/output-owner.js';
+import { isPlayedElsewhere } from '../report/what-next.js';
 import { checkNotMisread, checkOneService } from '../stages/submit/check-replies.js';
 import { codeOf } from '../streams/system-error.js';
 import { refuseMoved } from './state-reader.js';
@@ -41,10 +42,10 @@ export async function findNextStop(
   });
 }
 
-/** The path that the next `foliopipe run` looks at. An unfinished run has its own. */
+/** The path that the next `foliopipe run` looks at. An unfinished run has its own, and so has a played rehearsal. */
 function nextOutputPath(config: Config, run: Run): string {
   if (run.state === 'publishing') return run.publication!.output.path;
-  return isUnfinished(run)
+  return isUnfinished(run) || isPlayedElsewhere(config, run)
     ? withOutputPath(withLimit(config, run.source.limit), run).output.path
     : withPlannedPath(config, Date.now()).output.path;
 }
