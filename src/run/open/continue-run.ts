@@ -51,26 +51,26 @@ export async function continueRun(
   await context.prepareOutput(path);
   await keepCopies(config, context.copies, source);
   if (existing === undefined && run.state === 'open') await checkDiskAgain(context, options, run);
-  if (source !== run.source) await context.checkpoint.recordSourceStamp(run.id, source);
-  if (run.state === 'open' && isEchoChanged(context.config, run)) {
-    context.logger.info(
-      { run: run.id, echo: context.config.result.echo },
+  if (source !== run.source) await checkpoint.recordSourceStamp(run.id, source);
+  if (run.state === 'open' && isEchoChanged(config, run)) {
+    logger.info(
+      { run: run.id, echo: config.result.echo },
       'result.echo has changed: the stored results are joined and written again',
     );
-    await context.checkpoint.recordUnjoined(run.id);
-  } else if (run.state === 'open' && declaresOtherColumns(context.config, run)) {
+    await checkpoint.recordUnjoined(run.id);
+  } else if (run.state === 'open' && declaresOtherColumns(config, run)) {
     // The rows are written again from the stored results, with the new header.
-    await context.checkpoint.recordUnmerged(run.id, 1);
+    await checkpoint.recordUnmerged(run.id, 1);
   }
-  const interrupted = await context.checkpoint.recordInterrupted(run.id);
+  const interrupted = await checkpoint.recordInterrupted(run.id);
   if (run.state === 'open' && typeof existing !== 'string') await logContinuing(context, run);
   if (interrupted > 0) {
-    context.logger.warn(
+    logger.warn(
       { run: run.id, chunks: interrupted },
       `${countOf(interrupted, 'upload')} ${interrupted === 1 ? 'was' : 'were'} cut off when the last process ended; whether the service accepted ${interrupted === 1 ? 'it' : 'them'} is not known`,
     );
   }
-  return (await context.checkpoint.run(run.id))!;
+  return (await checkpoint.run(run.id))!;
 }
 
 /**
