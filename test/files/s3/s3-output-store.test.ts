@@ -525,7 +525,11 @@ describe('a body', () => {
 it('what others have put there is known by its content', async () => {
   await store().put(localFile, name, 0o640);
   const { S3Client, PutObjectCommand } = await import('@aws-sdk/client-s3');
-  const client = new S3Client({ endpoint: server.url, forcePathStyle: true });
+  const client = new S3Client({
+    endpoint: server.url,
+    forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+  });
   const Body = content.replace('a value', 'A value');
   await client.send(new PutObjectCommand({ Bucket: server.bucket, Key: 'night/enriched.csv', Body }));
   const found = (await store().identity(name))!;

@@ -4,7 +4,7 @@
  * s3rver 4 keeps objects, metadata and parts on a disk and checks signatures. It cannot list or abort uploads in parts,
  * does not check the MD5 of what arrives, has no rights, no versions, no conditions on removals, no 5 MB minimum of a
  * part, and gives a whole object the MD5 of its content as its tag. The front adds the lists, the abort, the MD5 and
- * refusals; the rest stays unlike AWS.
+ * refusals, also of newer checksums; the rest stays unlike AWS.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -63,6 +63,9 @@ export function useS3Environment(): void {
 
 const bucket = 'nightly-out';
 
+/** The checksums that AWS has added since 2022: other stores refuse them. */
+const NEWER = /^x-amz-(?:sdk-)?checksum|^x-amz-trailer/;
+
 export async function openS3Server(): Promise<S3Server> {
   const directory = await mkdtemp(join(tmpdir(), 'foliopipe-s3-'));
   const store = new S3rver({ directory, silent: true, configureBuckets: [{ name: bucket, configs: [] }] });
@@ -80,6 +83,9 @@ export async function openS3Server(): Promise<S3Server> {
     self.seen.push(seen);
     const refusal = await self.before(seen);
     if (refusal !== undefined) return refuse(request, response, refusal);
+    if (Object.keys(request.headers).some((name) => NEWER.test(name))) {
+      return refuse(request, response, { status: 501, code: 'NotImplemented' });
+    }
     if (self.after(seen)) loseReply(response);
     if (inBucket !== bucket) return handle(request, response);
     const uploadId = url.searchParams.get('uploadId');

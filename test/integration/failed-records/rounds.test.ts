@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { adopt, planRetry, publish, retry } from '../../../pipelines/index.js';
+import { adopt, planRetry, planRun, publish, retry } from '../../../pipelines/index.js';
 import {
   expectPredicted,
   expectSameWhenPublished,
@@ -204,6 +204,11 @@ describe('a round', () => {
       expect(run).toMatchObject({ state: 'open', round: 0 });
       await expect(job.rows()).rejects.toMatchObject({ code: 'ENOENT' });
       await expect(publish(job.config(), run.id)).rejects.toMatchObject({ code: 'ROUND_UNFINISHED' });
+      const { next } = await planRun(job.config(), { signal: new AbortController().signal });
+      const [round] = await roundsOf(job);
+      // Only the first file of the round is accepted.
+      const records = round!.slice(1).flat().length;
+      expect(next).toMatchObject({ kind: 'continue', chunks: round!.length - 1, records });
       await job.restartService([]);
       await job.enrich({ failures: { tolerate: '100%', rounds: 0 } });
       await expectPredicted(job);

@@ -6,6 +6,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import type { RunJob } from '../../../src/fleet/job.js';
 import { createMakeUp } from '../../../src/fleet/missed-times.js';
 import { openFleet } from '../../../src/fleet/open-fleet.js';
 import type { FleetFacts } from '../../../src/fleet/read-fleet.js';
@@ -169,11 +170,16 @@ if (isOld) {
         // The time has its job, also if nothing is seen of it.
         expect((await fleet()).schedules).toMatchObject([{ missed: null }]);
         expect(await other.queue.makeUp('missed', missed!.at)).toBe(false);
+        expect(await other.queue.makeUp('missed', missed!.at + 1)).toBe(true);
+        const [{ job }] = (await one.queue.waiting()).slice(-1) as unknown as [{ job: RunJob }];
+        await one.queue.schedule({ ...job, pipeline: 'beside' }, '0 1 * * *', 'UTC');
+        expect(await one.queue.makeUp('beside', missed!.at)).toBe(true);
+        expect(await one.queue.remove('beside')).toEqual(['job', 'schedule']);
       } finally {
         await one.close();
         await other.close();
       }
-      expect(await jobs('--remove', '-c', file, 'missed')).toMatchObject([{ removed: ['schedule'] }]);
+      expect(await jobs('--remove', '-c', file, 'missed')).toMatchObject([{ removed: ['job', 'schedule'] }]);
     });
 
     it('says that --remove leaves the run alone that a worker does', async () => {
@@ -188,6 +194,10 @@ if (isOld) {
         const told = await callMain(['enqueue', '--remove', '-c', config, 'alpha'], { env: env() });
         expect(told.stdout).toMatch(/there was nothing to remove; the run that a worker does now goes on/);
         await one.queue.giveBack(taken!, 0, undefined);
+        // A worker that was silent reports the end of a run whose job another one has now.
+        const [again] = await one.queue.take(1);
+        await one.queue.complete(taken!, 0);
+        await one.queue.giveBack(again!, 0, undefined);
       } finally {
         await one.close();
       }
@@ -219,11 +229,20 @@ if (isOld) {
         await one.queue.giveBack(second, 60_000, trouble);
         const third = await take();
         expect(third.job.trouble).toBeUndefined();
+        const problem = { exitCode: 4, code: 'C', message: 'm', hint: null, run: null, at: 1, host: 'h' };
+        await one.queue.bury(third, problem);
+        // Its worker was silent, and another one has ended the job: what it reports afterwards changes nothing.
+        await one.queue.bury(third, { ...problem, exitCode: 9 });
         await one.queue.giveBack(third, 0, undefined);
+        const { deadLetters, waiting } = await fleet();
+        expect(deadLetters).toMatchObject([{ pipeline: 'crashing', problem }]);
+        expect(waiting).toMatchObject([{ pipeline: 'alpha' }]);
+        const dismiss = async () => (await jobs('--dismiss', '-c', file, 'crashing')) as unknown;
+        expect(await dismiss()).toMatchObject([{ state: 'removed', removed: ['dead letter'] }]);
+        expect(await dismiss()).toMatchObject([{ state: 'removed', removed: [] }]);
       } finally {
         await one.close();
       }
-      expect(await jobs('--remove', '-c', file, 'crashing')).toMatchObject([{ removed: ['job'] }]);
     });
 
     it('leaves a job that a newer foliopipe has written to its workers', async () => {
@@ -325,11 +344,11 @@ if (isOld) {
       );
       const again = ['--again', '--label', 'second try', '-c', file];
       expect(await jobs(...again)).toEqual([{ pipeline: 'beta', state: 'enqueued' }]);
+      expect((await fleet()).deadLetters).toEqual([]);
       const byBeta =
         "select data->'flags' as flags from foliopipe_jobs.job where name = 'runs' and data->>'pipeline' = 'beta'";
       expect(await database.query(byBeta)).toContainEqual({ flags: { label: 'second try' } });
       await expect.poll(() => isWhole('beta'), { timeout: 20_000 }).toBe(true);
-      expect((await fleet()).deadLetters).toEqual([]);
     }, 60_000);
 
     it('lets a worker end whose database gives no answer over an open connection', async () => {

@@ -26,6 +26,7 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
     reuse: { reused: { successful: 0, failed: 0 }, sent: 60, equal: 11, stops: null },
     cost: { amount: 0.24 },
   });
+  expect(plannedFirst.preview.records).toHaveLength(3);
   expect((await filesUnder(job.folder)).sort()).toEqual(['job.yaml', 'source.csv']);
   const first = await json(job, 'run');
   expect(first).toMatchObject({
@@ -55,6 +56,14 @@ it('a second night: summary, manifest, plan, status, ledger and runs agree', asy
     },
     next: { kind: 'begin', chunks: 1, records: 3 },
     cost: { amount: 0.012 },
+  });
+  expect(planned.preview).toEqual({
+    columns: ['record_id', 'name', 'address', 'state'],
+    records: [
+      ['1', 'Harbor Hardware One', '1 Main St', 'MT'],
+      ['2', 'Zamora, Inc. Two', '2 Oak Ave, Suite 5', 'MA'],
+      ['61', 'New Shop', '1 New St', 'MT'],
+    ],
   });
   expect(await filesUnder(store)).toEqual(before);
   const text = await said(job, 'plan');
