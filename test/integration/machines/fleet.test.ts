@@ -111,6 +111,9 @@ if (isOld) {
       );
       const kept = await database.query('select data::text from foliopipe_jobs.job');
       const schedules = await database.query('select data::text from foliopipe_jobs.schedule');
+      // What keeps a second job of the pipeline from waiting, if its time comes while one waits.
+      const singleton = "select options->>'singletonKey' as pipeline from foliopipe_jobs.schedule";
+      expect(await database.query(singleton)).toEqual([{ pipeline: 'alpha' }]);
       for (const secret of [serveToken, new URL(database.url).password]) {
         expect(JSON.stringify([kept, schedules])).not.toContain(secret);
       }
