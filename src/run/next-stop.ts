@@ -5,7 +5,12 @@
 import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
-import { withLimit, withOutputPath, withPlannedPath } from '../config/sections/output-path.js';
+import {
+  fixedOutputPath,
+  withLimit,
+  withOutputPath,
+  withPlannedPath,
+} from '../config/sections/output-path.js';
 import { ConfigError, FoliopipeError, UntrustedError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
 import { findBehind } from '../report/output-owner.js';
@@ -45,7 +50,8 @@ export async function findNextStop(
 /** The path that the next `foliopipe run` looks at. An unfinished run has its own, and so has a played rehearsal. */
 function nextOutputPath(config: Config, run: Run): string {
   if (run.state === 'publishing') return run.publication!.output.path;
-  return isUnfinished(run) || isPlayedElsewhere(config, run)
+  if (isPlayedElsewhere(config, run)) return fixedOutputPath(run)!;
+  return isUnfinished(run)
     ? withOutputPath(withLimit(config, run.source.limit), run).output.path
     : withPlannedPath(config, Date.now()).output.path;
 }
