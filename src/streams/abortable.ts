@@ -138,7 +138,10 @@ export async function withStopErrors<T>(
  * @returns the signal's reason where a part of Node has thrown an error of its own because of the abort.
  */
 export function stopReason(signal: AbortSignal, error: unknown): unknown {
-  return isAbortError(error) && signal.reason instanceof FoliopipeError ? signal.reason : error;
+  const { reason } = signal;
+  // The AbortError of a stage that has ended early is its own, such as that of a request that it has stopped.
+  const isFromOutside = reason instanceof FoliopipeError && !isStageEnded(reason);
+  return isFromOutside && isAbortError(error) ? reason : error;
 }
 
 function isAbortError(error: unknown): boolean {

@@ -18,6 +18,7 @@ import {
   submitChunks,
   TroubleError,
   trackFolios,
+  withRun,
 } from '../../../pipelines/index.js';
 import type { Behaviour, TroubleMaker } from '../../fake-service/behaviour.js';
 import { htmlPage } from '../../fake-service/troubles.js';
@@ -110,6 +111,23 @@ describe('stages as functions, with a sink of one’s own', () => {
         if (firstRecord === firstRecords[1]) throw new Error('the warehouse is full');
       };
       await expect(loadElsewhere(job.config(), load)).rejects.toThrow('the warehouse is full');
+      await expectGoesOn(job);
+    });
+  });
+
+  it('fail with an AbortError of the program, such as that of its own fetch', async () => {
+    await withJob({ behaviour: lastFirst }, async (job) => {
+      const own = new DOMException('the lookup has timed out', 'AbortError');
+      const looking = async function* (chunks: AsyncIterable<ChunkRow>) {
+        for await (const chunk of chunks) {
+          if (chunk.number === 2) throw own;
+          yield chunk;
+        }
+      };
+      const ended = withRun(job.config(), {}, (run) =>
+        runStages(run.controller, chunkRecords(run), submitChunks(run), looking, trackFolios(run), drain),
+      );
+      await expect(ended).rejects.toBe(own);
       await expectGoesOn(job);
     });
   });
