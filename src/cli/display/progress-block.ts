@@ -2,7 +2,7 @@
 import type { JobEvent, ProgressSnapshot, Wait } from '../../../pipelines/index.js';
 import { countOf, formatBytes, formatCount, formatDuration, formatShare } from '../../quantities.js';
 import { escapeUnprintable, presentTexts } from '../../text.js';
-import { cellsOf, cutToCells } from './terminal.js';
+import { cellsOf, cutToCells, firstCells } from './terminal.js';
 
 /** The events that the block shows. */
 export type Shown = Extract<JobEvent, { readonly type: 'waiting' | 'copy' | 'scan' | 'progress' | 'load' }>;
@@ -43,15 +43,6 @@ function withoutMiddle(word: string, cells: number): string {
   const begin = firstCells([...word], Math.floor(room / 3));
   const end = firstCells([...word].reverse(), room - Math.floor(room / 3)).reverse();
   return `${begin.join('')}${GAP}${end.join('')}`;
-}
-
-/** The first characters that fit. */
-function firstCells(characters: readonly string[], cells: number): string[] {
-  let used = 0;
-  return characters.filter((character) => {
-    used += cellsOf(character);
-    return used <= cells;
-  });
 }
 
 /** An event in one line, without the run. */

@@ -91,14 +91,17 @@ const firstWide = 0x1100;
 /** The text, cut to this number of cells. */
 export function cutToCells(text: string, cells: number): string {
   if (cellsOf(text) <= cells) return text;
-  let cut = '';
+  if (cells <= ellipsis.length) return ellipsis.slice(0, cells);
+  return firstCells([...text], cells - ellipsis.length).join('') + ellipsis;
+}
+
+/** The first characters that fit. */
+export function firstCells(characters: readonly string[], cells: number): string[] {
   let used = 0;
-  for (const character of text) {
+  return characters.filter((character) => {
     used += cellsOf(character);
-    if (used > cells - ellipsis.length) break;
-    cut += character;
-  }
-  return cells <= ellipsis.length ? ellipsis.slice(0, cells) : cut + ellipsis;
+    return used <= cells;
+  });
 }
 
 const ellipsis = '..';

@@ -97,9 +97,13 @@ export async function checkSource(
       });
   if (opened.names !== null) await checkCopies(source);
   logChecked(logger, source, isKnown);
-  if (!isKnown) emit?.({ type: 'scan', bytes: bytesOf(source), records: source.records, ended: true });
-  if (!isKnown) await warnOfHeader(config, opened, source, logger, signal);
   if (isKnown) checkColumns(source, config);
+  else {
+    emit?.({ type: 'scan', bytes: bytesOf(source), records: source.records, ended: true });
+    const first = { ...source.files[0]!, columns: source.columns };
+    const doubt = await doubtHeader(withOwnDialect(config, opened), first, signal);
+    if (doubt !== undefined) logger.warn({ key: 'source.header' }, doubt);
+  }
   return withNames(source, opened);
 }
 
@@ -124,17 +128,6 @@ function logChecked(logger: Logger, source: Source, isKnown: boolean): void {
       ? `the source is unchanged since it was checked: ${what}${bad}`
       : `the source is checked: ${what}${bad}, ${countOf(columns.length, 'column')}`,
   );
-}
-
-async function warnOfHeader(
-  config: Config,
-  opened: SourceFiles,
-  { files: [first], columns }: Source,
-  logger: Logger,
-  signal: AbortSignal,
-): Promise<void> {
-  const doubt = await doubtHeader(withOwnDialect(config, opened), { ...first!, columns }, signal);
-  if (doubt !== undefined) logger.warn({ key: 'source.header' }, doubt);
 }
 
 /**
