@@ -230,9 +230,15 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
     { state: null, files: null, stateDir: job.stateDir },
     { state: new DatabaseAddress(database.url), files: null, stateDir: join(job.folder, 'scratch') },
   ];
-  const copy = (one: typeof from | typeof to, other: typeof to | typeof from, stop = false) => {
+  const stop = (controller: AbortController) => controller.abort(new Error('stopped'));
+  /** @param afterRows called when the rows are copied. */
+  const copy = (
+    one: typeof from | typeof to,
+    other: typeof to | typeof from,
+    afterRows: (controller: AbortController) => void = () => undefined,
+  ) => {
     const controller = new AbortController();
-    const info = () => stop && controller.abort(new Error('stopped'));
+    const info = () => afterRows(controller);
     const logger = { info, debug: () => undefined, warn: () => undefined, error: () => undefined };
     return copyState({ from: one, to: other, pipeline: 'stopped', signal: controller.signal, logger });
   };
@@ -247,10 +253,17 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   });
   await expect(copy(from, to)).rejects.toMatchObject({ code: 'PIPELINE_LOCKED', exitCode: 11 });
   await running.close();
-  await expect(copy(from, to, true)).rejects.toThrow('stopped');
+  await expect(copy(from, to, stop)).rejects.toThrow('stopped');
   expect(await run('state', 'copy', '--from', `\${STATE_URL}`, '--to', 'elsewhere')).toBe(
     'STATE_COPY_UNFINISHED',
   );
+  // A pipeline that had no lock before begins in the folder while it is copied.
+  const begin = () => {
+    const checkpoint = openSqlite(join(job.stateDir, 'checkpoint.db'));
+    checkpoint.exec("UPDATE runs SET label = 'begun meanwhile'");
+    checkpoint.close();
+  };
+  await expect(copy(from, to, begin)).rejects.toMatchObject({ code: 'STATE_COPY_DIFFERS', exitCode: 5 });
   // The folder is used until its copy is whole.
   expect(await run('retry', 'last', '--dry-run')).not.toBe('STATE_MOVED');
   const whole = await copy(from, to);
@@ -265,7 +278,7 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await database.query("INSERT INTO foliopipe.workers VALUES ('w', '{}', now(), now())");
   await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_COPY_FLEET', exitCode: 11 });
   await database.query('DELETE FROM foliopipe.workers');
-  await expect(copy(to, back, true)).rejects.toThrow('stopped');
+  await expect(copy(to, back, stop)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
   const returned = await copy(to, back);
   expect(returned.tables).toEqual(whole.tables);

@@ -176,6 +176,9 @@ it('an open run goes on with what it has chosen: plan and status count what it s
     cost: { amount: 0.056 },
     budget: [{ cap: 'perDay', spent: 70, left: 5 }],
   });
+  expect(await json(job, 'plan', '--set', 'budget.perRun=30')).toMatchObject({
+    budget: [{ cap: 'perRun', spent: 10, left: 20 }],
+  });
   expect(await json(job, 'status')).toMatchObject({
     state: 'open',
     origins: { sent: { records: 24 }, reused: { records: 36 }, duplicates: none },
