@@ -1,4 +1,4 @@
-/** The errors of the checkpoint that its callers distinguish, and the check that a change has found its row. */
+/** The errors of the checkpoint that its callers distinguish. */
 
 /**
  * A change of state found no row in a state that allows it. This is a bug, never an operator's mistake. So it is not a
@@ -13,17 +13,6 @@ export class CheckpointStateError extends Error {
     this.name = 'CheckpointStateError';
     this.method = method;
   }
-}
-
-/**
- * Throws unless a change has found its row; within a transaction, this rolls it back.
- * @param method the method of the port, for the message.
- * @param missing what is wrong if there is none, for the message.
- * @throws CheckpointStateError
- */
-export function expectRow<Row>(row: Row | undefined, method: string, missing: string): Row {
-  if (row === undefined) throw new CheckpointStateError(method, missing);
-  return row;
 }
 
 /** The journal has recorded a reply, but the database could not. `cause` is the error of the database. */

@@ -6,7 +6,7 @@
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint } from '../checkpoint.js';
-import { expectRow } from '../checkpoint-errors.js';
+import { expectRow } from '../rows/change.js';
 import { refuseOverBudget, spendRecords } from './spending.js';
 import { intend, type StateSession } from './state-session.js';
 

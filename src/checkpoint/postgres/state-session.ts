@@ -15,8 +15,7 @@ import {
 } from '../../postgres/fenced.js';
 import type { PostgresSession, Query } from '../../postgres/session.js';
 import { type Prepared, statement, type Value } from '../../postgres/statement.js';
-import { expectRow } from '../checkpoint-errors.js';
-import type { MakeChange } from '../rows/change.js';
+import { expectRow, type MakeChange } from '../rows/change.js';
 
 type Values = Readonly<Record<string, Value>>;
 

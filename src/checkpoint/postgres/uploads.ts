@@ -7,7 +7,7 @@ import { fenced, HELD } from '../../postgres/fenced.js';
 import type { Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
 import type { CheckpointReader, UploadChanges } from '../checkpoint.js';
-import { expectRow } from '../checkpoint-errors.js';
+import { expectRow } from '../rows/change.js';
 import { CHUNK_BY_NUMBER, type StoredChunk, toChunk } from '../rows/chunk-rows.js';
 import {
   hasCaps,

@@ -1,8 +1,8 @@
 /**
  * Changes of the port that are the same in both databases. Each is written once, as the statements of a transaction: a
- * generator that asks for one after the other, and is given the rows that each returns.
+ * generator that asks for one after the other, and is given the rows that each returns. A change must find its row.
  */
-import { expectRow } from '../checkpoint-errors.js';
+import { CheckpointStateError } from '../checkpoint-errors.js';
 
 /** A statement with `@name` for each value. */
 export interface Asked {
@@ -34,4 +34,15 @@ export function* askForRow<Row>(
 ): Change<Row> {
   const [row] = yield* ask<Row>(sql, values);
   return expectRow(row, method, missing);
+}
+
+/**
+ * Throws unless a change has found its row; within a transaction, this rolls it back.
+ * @param method the method of the port, for the message.
+ * @param missing what is wrong if there is none, for the message.
+ * @throws CheckpointStateError
+ */
+export function expectRow<Row>(row: Row | undefined, method: string, missing: string): Row {
+  if (row === undefined) throw new CheckpointStateError(method, missing);
+  return row;
 }

@@ -1,6 +1,6 @@
 /** Cutting: a chunk that follows on the last one; and the read of chunks by state. */
 import type { Checkpoint, CheckpointReader, ChunkRow, ChunkState } from '../../checkpoint.js';
-import { expectRow } from '../../checkpoint-errors.js';
+import { expectRow } from '../../rows/change.js';
 import { addChunk } from '../../rows/chunk-changes.js';
 import { type StoredChunk, toChunk, toChunkIfAny } from '../../rows/chunk-rows.js';
 import { changeSteps, type StateDatabase } from '../state-database.js';

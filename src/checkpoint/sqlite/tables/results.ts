@@ -4,7 +4,7 @@
  */
 import type { PartReference, StoredPart } from '../../../types.js';
 import type { ResultChanges } from '../../checkpoint.js';
-import { expectRow } from '../../checkpoint-errors.js';
+import { expectRow } from '../../rows/change.js';
 import { mergeRefused, STORED_PARTS, toStoredStretch } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';

@@ -3,7 +3,7 @@
  * request, and its record is reserved in the budget (rule "Intent first", docs/architecture.md#intent-first).
  */
 import type { Checkpoint, SingleSearch } from '../../checkpoint.js';
-import { expectRow } from '../../checkpoint-errors.js';
+import { expectRow } from '../../rows/change.js';
 import { SINGLE_SEARCH_COLUMNS, type StoredSingleSearch, toSingleSearch } from '../../rows/paid-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { budgetChanges } from './spending.js';

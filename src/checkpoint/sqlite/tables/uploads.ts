@@ -4,7 +4,7 @@
  */
 import type { Doubt } from '../../../types.js';
 import type { CheckpointReader, Upload, UploadChanges } from '../../checkpoint.js';
-import { expectRow } from '../../checkpoint-errors.js';
+import { expectRow } from '../../rows/change.js';
 import { IS_UNUSUAL, type StoredUpload, toUploadIfAny, UPLOAD_COLUMNS } from '../../rows/paid-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
