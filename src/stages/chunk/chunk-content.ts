@@ -142,10 +142,10 @@ export function sentFields({
 }
 
 /**
- * Frees the buffers of a block from `readChunkBlock`.
- * @param block must not be used after this call, except its `numbers`.
+ * Frees the buffers of a block from `readChunkBlock`, or of a joined part.
+ * @param table must not be used after this call, except the `numbers` of a block.
  */
-export function releaseBlock({ bytes, starts, ends }: RecordBlock): void {
+export function releaseBlock({ bytes, starts, ends }: Table): void {
   for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 

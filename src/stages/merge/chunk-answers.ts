@@ -15,14 +15,13 @@ import {
   unprocessedAnswers,
 } from '../../results/answers.js';
 import { type AnsweredSearch, searchAnswers } from '../../results/search-answers.js';
-import { freeMemory } from '../../streams/large-buffers.js';
 import { errorOfChunk } from '../download/repair-parts.js';
 import {
   type ChunkJoinerOptions,
   type ChunkRecords,
   checkIndistinct,
   createChunkJoiner,
-  releaseTable,
+  releaseAnswers,
 } from './join-chunk.js';
 import type { MergeChunksNeeds } from './merge-needs.js';
 import { openRoundAnswers } from './round-answers.js';
@@ -81,12 +80,7 @@ export async function openChunkAnswers(
       for (const source of joined.sources) own.add(source);
       return mayHaveFailures(joined) ? withLaterAnswers(chunk, joined, numbers) : joined;
     },
-    release: ({ sources, source, result }) => {
-      for (const array of [source, result]) freeMemory(array);
-      for (const one of sources) {
-        if (own.delete(one)) releaseTable(one);
-      }
-    },
+    release: (answers) => releaseAnswers(answers, (source) => own.delete(source)),
     close: async () => rounds?.close(),
   };
 }

@@ -18,7 +18,7 @@ import { type ColumnChange, checkAddedColumns } from '../../results/output-layou
 import { type PartTable, readPartTable } from '../../results/part-table.js';
 import { indistinctError, isTooIndistinct } from '../../results/prove-join.js';
 import type { RecordBlock } from '../../source/record-block.js';
-import { freeMemory, giveBack } from '../../streams/large-buffers.js';
+import { freeMemory } from '../../streams/large-buffers.js';
 import { readWhole } from '../../streams/read-pieces.js';
 import type { JoinMethod, StoredPart } from '../../types.js';
 import { isStreamed, readChunkBlock, releaseBlock, sentFields } from '../chunk/chunk-content.js';
@@ -136,21 +136,17 @@ export async function lookAtJoined<T>(
   });
   const seen = answers && look(answers);
   for (const block of blocks) releaseBlock(block);
-  if (answers !== undefined) release(answers);
+  if (answers !== undefined) releaseAnswers(answers);
   return seen;
 }
 
-/** Frees the memory of answers that share no table with others. */
-function release({ sources, source, result }: Answers): void {
-  for (const one of sources) releaseTable(one);
+/** Frees the memory of answers. @param isOwn whether no other answers need this table of theirs. */
+export function releaseAnswers(
+  { sources, source, result }: Answers,
+  isOwn: (source: AnswerSource) => boolean = () => true,
+): void {
+  for (const one of sources) if (isOwn(one) && one.origin !== 'fixed') releaseBlock(one.table);
   for (const array of [source, result]) freeMemory(array);
-}
-
-/** Frees the buffers of a joined part. */
-export function releaseTable(source: AnswerSource): void {
-  if (source.origin === 'fixed') return;
-  const { bytes, starts, ends } = source.table;
-  for (const buffer of [bytes, starts, ends]) giveBack(buffer);
 }
 
 async function saveMethod(run: JoinChunksNeeds, method: JoinMethod): Promise<void> {
