@@ -150,7 +150,7 @@ function endOf({ summary, night, stopped, timeZone, at }: RunReport): [name: str
 
 function noTimes({ summary }: RunReport): string {
   if (summary.prunedAt !== null)
-    return 'The results of this run were removed (retention.results), and the times of its chunks with them.';
+    return 'The results of this run were removed (retention.results, or runs prune), and the times of its chunks with them.';
   const { origins } = summary;
   return origins.sent.records === 0 ? 'Nothing was sent.' : 'Nothing has been sent yet.';
 }

@@ -154,7 +154,7 @@ function sendOldFailures(
 /** What is left to do with a run whose results were removed. */
 export function prunedText(prunedAt: number): string {
   const day = new Date(prunedAt).toISOString().slice(0, 10);
-  return `its results were removed on ${day} (retention.results); foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it`;
+  return `its results were removed on ${day} (retention.results, or runs prune); foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it`;
 }
 
 function goOn({ run, chunks, state, sample }: Ended): NextWay {

@@ -173,7 +173,7 @@ export function prunedError({ id, prunedAt }: Run, why?: string): GuardError {
   const day = new Date(prunedAt!).toISOString().slice(0, 10);
   return new GuardError(
     'RUN_PRUNED',
-    `the results of run ${id} were removed on ${day} (retention.results)${why === undefined ? '' : `, and ${why}`}`,
+    `the results of run ${id} were removed on ${day} (retention.results, or runs prune)${why === undefined ? '' : `, and ${why}`}`,
     {
       hint: 'what it has cost is in foliopipe ledger; foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it',
       facts: { run: id },

@@ -126,7 +126,7 @@ async function findFile(
   const facts = { run: id, path };
   if (prunedAt !== null) {
     throw new ConfigError('OUTPUT_CHANGED', message, {
-      hint: 'the results of the run are removed (retention.results), so it cannot be written again; foliopipe run --new replaces it, sends each record again that has no stored answer (reuse.maxAge), and pays for it',
+      hint: 'the results of the run are removed (retention.results, or runs prune), so it cannot be written again; foliopipe run --new replaces it, sends each record again that has no stored answer (reuse.maxAge), and pays for it',
       facts,
     });
   }

@@ -170,7 +170,7 @@ describe('a done run whose results were removed', () => {
         exitCode: 9,
         code: 'RUN_PRUNED',
         message: expect.stringContaining(
-          `the results of run ${run} were removed on ${day} (retention.results), and ${why}`,
+          `the results of run ${run} were removed on ${day} (retention.results, or runs prune), and ${why}`,
         ),
         hint: expect.stringMatching(/--new .*no stored answer/),
       };
