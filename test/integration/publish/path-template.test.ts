@@ -97,7 +97,10 @@ describe('an output with a template', () => {
         await nights.write(A);
         await expect(nights.again({}, killedAt(point))).rejects.toThrow('killed');
         nights.pass(DAY);
+        // It is finished also where a new run is asked for.
+        const { next } = await planRun(nights.config(), { signal, fresh: true });
         const { run, output } = await nights.again();
+        expect(next).toMatchObject({ kind: 'continue', run });
         expect(output!.path).toBe(join(nights.folder, 'out', `${run}.csv`));
         const names = ['', '._SUCCESS', '.manifest.json'].map((end) => `${run}.csv${end}`);
         expect(Object.keys(await filesOf(nights)).sort()).toEqual(names);
