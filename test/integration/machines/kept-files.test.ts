@@ -257,12 +257,21 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   expect(await run('state', 'copy', '--from', `\${STATE_URL}`, '--to', 'elsewhere')).toBe(
     'STATE_COPY_UNFINISHED',
   );
-  // A pipeline that had no lock before begins in the folder while it is copied.
-  const begin = () => {
+  const change = (sql: string) => {
     const checkpoint = openSqlite(join(job.stateDir, 'checkpoint.db'));
-    checkpoint.exec("UPDATE runs SET label = 'begun meanwhile'");
+    checkpoint.exec(sql);
     checkpoint.close();
   };
+  // A state that may not know all that was paid for: no journal would show it in the database.
+  change("UPDATE uploads SET file_name = 'x' || file_name");
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'CHECKPOINT_BEHIND', exitCode: 2 });
+  change('UPDATE uploads SET file_name = substr(file_name, 2)');
+  const restored = join(job.stateDir, 'restored.json');
+  await writeFile(restored, JSON.stringify({ restoredAt: 1, backupAt: 0, confirmed: [] }));
+  await expect(copy(from, to)).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED', exitCode: 9 });
+  await rm(restored);
+  // A pipeline that had no lock before begins in the folder while it is copied.
+  const begin = () => change("UPDATE runs SET label = 'begun meanwhile'");
   await expect(copy(from, to, begin)).rejects.toMatchObject({ code: 'STATE_COPY_DIFFERS', exitCode: 5 });
   // The folder is used until its copy is whole.
   expect(await run('retry', 'last', '--dry-run')).not.toBe('STATE_MOVED');
