@@ -37,7 +37,14 @@ import { openLimits } from './open-limits.js';
 import { type OpenState, openState, type StateContext } from './open-state.js';
 import { createGuardedOutput } from './prepare-output.js';
 import { createReleasers, type Releasers } from './releasers.js';
-import { closedError, endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
+import {
+  closedError,
+  endUploads,
+  linkedController,
+  lossOr,
+  stopAtDeadline,
+  stopWhenLost,
+} from './stop-run.js';
 
 /** An open run, as the pipelines use it. */
 export interface OpenRun extends RunContext {
@@ -64,7 +71,7 @@ export async function withRun<T>(
 ): Promise<T> {
   const run = await openRun(config, options);
   const result = await body(run).catch(async (error: unknown) => {
-    const cause = await afterRemoval(run, runError(run, error));
+    const cause = await afterRemoval(run, runError(run, await lossOr(run.lock, error)));
     await writeOwnReport(run, options, cause);
     await run.close().catch((atClose: unknown) => {
       // If the state is gone, the first error is a consequence of that.
