@@ -75,7 +75,7 @@ export function serviceMissing(missing: readonly string[]): ConfigError {
   const hints = presentTexts([
     missing.includes('service.baseUrl') &&
       'write service.baseUrl into the config, set the variable that it names there, or give --base-url',
-    isToken && 'set FOLIOPIPE_TOKEN, or write service.tokenFile',
+    isToken && 'set FOLIOPIPE_TOKEN, or let service.tokenFile name a file that is there',
   ]);
   return new ConfigError(
     'SERVICE_NOT_GIVEN',

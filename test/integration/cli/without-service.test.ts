@@ -71,7 +71,9 @@ describe('without address and token', () => {
   it('foliopipe check tells each of them, and checks all else', async () => {
     const { code, stdout } = await callMain(['check', '-c', job.config, ...unset]);
     expect(stdout).toMatch(/^FAIL {2}service: service\.baseUrl is missing\n {6}next: .*--base-url/m);
-    expect(stdout).toMatch(/^FAIL {2}token: service\.token is missing\n {6}next: set FOLIOPIPE_TOKEN/m);
+    expect(stdout).toMatch(
+      /^FAIL {2}token: service\.token is missing\n {6}next: set FOLIOPIPE_TOKEN, or let service\.tokenFile name a file that is there;/m,
+    );
     expect(stdout).toMatch(/^ok {4}source: /m);
     expect(code).toBe(2);
   });
