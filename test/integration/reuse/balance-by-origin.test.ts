@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { type FakeService, openFakeService } from '../../fake-service/fake-service.js';
 import { useFolder } from '../../helpers/folders/folders.js';
 import { createJob, filesUnder, type Job, sourceText } from '../../helpers/jobs/cli-job.js';
@@ -20,7 +20,9 @@ const price = { pricePerRecord: 0.004, currency: 'USD' };
 
 it('a second night: summary, manifest, plan, status, ledger and runs agree', async () => {
   const job = await createDeltaJob({});
+  vi.stubEnv('TMPDIR', job.folder);
   const plannedFirst = await json(job, 'plan');
+  vi.unstubAllEnvs();
   expect(plannedFirst).toMatchObject({
     chunks: { count: 6, records: 60 },
     reuse: { reused: { successful: 0, failed: 0 }, sent: 60, equal: 11, stops: null },
@@ -155,6 +157,9 @@ it('a plan says that earlier runs have answers that are not in the store yet', a
   expect(await json(job, 'plan')).toMatchObject({ reuse: null, next: { records: 61 } });
   const on = ['--set', 'reuse.maxAge=90d', '--set', 'reuse.maxMiss=100%'];
   expect(await json(job, 'plan', ...on)).toMatchObject({ reuse: { sent: 61, unkept: 1 } });
+  const once = ['--set', 'upload.duplicates=once'];
+  expect(await json(job, 'plan', ...once)).toMatchObject({ reuse: { unkept: 0 } });
+  expect(await json(job, 'plan', ...once, ...on, '--no-reuse')).toMatchObject({ reuse: { unkept: 0 } });
   expect(await said(job, 'plan', ...on)).toContain(
     '\n  the answers of 1 earlier run are not in the store yet',
   );
@@ -199,7 +204,7 @@ async function createDeltaJob(settings: Readonly<Record<string, object>>): Promi
     baseUrl: service.url,
     settings: { reuse: { maxAge: '90d' }, budget: price, ...settings },
   });
-  return { ...job, env: { FOLIOPIPE_TOKEN: service.token, TMPDIR: job.folder } };
+  return { ...job, env: { FOLIOPIPE_TOKEN: service.token } };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the summary of any command
