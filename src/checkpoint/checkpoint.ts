@@ -87,8 +87,8 @@ export interface Checkpoint extends CheckpointReader {
   /**
    * `cut` or `ambiguous` to `uploading`. Adds the row of the attempt and reserves its records in the budget (rule
    * "Intent first", docs/architecture.md#intent-first). Returns the attempt; its file name contains its number.
-   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged. Its hint is made of the
-   *   facts `cap` (`perRun`, `perDay` or `perMonth`), `limit`, `spent` and `records`. TroubleError when the journal
+   * @throws GuardError `BUDGET_REACHED` when a cap would be exceeded; the state is then unchanged. What to do is told
+   *   by its facts `cap` (`perRun`, `perDay` or `perMonth`), `limit`, `spent` and `records`. TroubleError when the journal
    *   cannot be written; the attempt is then `dropped`.
    */
   recordIntent(
