@@ -1,5 +1,5 @@
 /** The port to the lock of a pipeline, which allows one writer (rule "One writer"). */
-import { type ErrorDetails, type ErrorFacts, LockedError } from '../errors.js';
+import { type ErrorDetails, type ErrorFacts, InterruptedError, LockedError } from '../errors.js';
 import type { Milliseconds } from '../types.js';
 
 /** The locks of all pipelines that share a state. */
@@ -93,4 +93,16 @@ export function lockedError(pipeline: string, holder: LockHolder | undefined, is
 
 function locked(message: string, facts: ErrorFacts): LockedError {
   return new LockedError('PIPELINE_LOCKED', message, { facts });
+}
+
+/**
+ * @returns the loss of the lock in place of the error, if this process was paused: what the next process has changed
+ *   since looks like a fault.
+ */
+export async function lossOr(
+  lock: Pick<HeldLock, 'isHeld' | 'expectHeld'>,
+  error: unknown,
+): Promise<unknown> {
+  if (lock.isHeld?.() !== false || error instanceof InterruptedError) return error;
+  return (await lock.expectHeld?.().catch((loss: unknown) => loss)) ?? error;
 }

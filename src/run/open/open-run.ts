@@ -1,6 +1,7 @@
 /** Opens everything that a run needs, finds or begins the run, and closes all of it again in reverse order. */
 
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
+import { lossOr } from '../../checkpoint/pipeline-lock.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath } from '../../config/sections/output-path.js';
 import { diskError } from '../../disk-error.js';
@@ -37,14 +38,7 @@ import { openLimits } from './open-limits.js';
 import { type OpenState, openState, type StateContext } from './open-state.js';
 import { createGuardedOutput } from './prepare-output.js';
 import { createReleasers, type Releasers } from './releasers.js';
-import {
-  closedError,
-  endUploads,
-  linkedController,
-  lossOr,
-  stopAtDeadline,
-  stopWhenLost,
-} from './stop-run.js';
+import { closedError, endUploads, linkedController, stopAtDeadline, stopWhenLost } from './stop-run.js';
 
 /** An open run, as the pipelines use it. */
 export interface OpenRun extends RunContext {

@@ -1,7 +1,7 @@
 /** What stops a run from outside: the signal of its caller and its deadline. Uploads in flight are waited for. */
 import { setMaxListeners } from 'node:events';
 import type { HeldLock } from '../../checkpoint/pipeline-lock.js';
-import { ConfigError, DeadlineError, InterruptedError } from '../../errors.js';
+import { ConfigError, DeadlineError } from '../../errors.js';
 import { followCaller } from '../../streams/abortable.js';
 import type { Clock } from '../../streams/clock.js';
 import type { Closeable, Releasers } from './releasers.js';
@@ -28,18 +28,6 @@ export function stopWhenLost(controller: AbortController, { lost }: HeldLock): v
   // The lock may have been lost while the state was opened.
   if (lost?.aborted) stop();
   lost?.addEventListener('abort', stop, { once: true });
-}
-
-/**
- * @returns the loss of the lock in place of the error, if this process was paused: what the next process has changed
- *   since looks like a fault.
- */
-export async function lossOr(
-  lock: Pick<HeldLock, 'isHeld' | 'expectHeld'>,
-  error: unknown,
-): Promise<unknown> {
-  if (lock.isHeld?.() !== false || error instanceof InterruptedError) return error;
-  return (await lock.expectHeld?.().catch((loss: unknown) => loss)) ?? error;
 }
 
 /**
