@@ -158,7 +158,9 @@ it('a plan says that earlier runs have answers that are not in the store yet', a
   const on = ['--set', 'reuse.maxAge=90d', '--set', 'reuse.maxMiss=100%'];
   expect(await json(job, 'plan', ...on)).toMatchObject({ reuse: { sent: 61, unkept: 1 } });
   const once = ['--set', 'upload.duplicates=once'];
-  expect(await json(job, 'plan', ...once)).toMatchObject({ reuse: { unkept: 0 } });
+  expect(await json(job, 'plan', ...once)).toMatchObject({
+    reuse: { duplicates: 11, saved: { records: 11, amount: 0.044 }, unkept: 0 },
+  });
   expect(await json(job, 'plan', ...once, ...on, '--no-reuse')).toMatchObject({ reuse: { unkept: 0 } });
   expect(await said(job, 'plan', ...on)).toContain(
     '\n  the answers of 1 earlier run are not in the store yet',
