@@ -359,9 +359,24 @@ it('several states are copied into one database, while it is used', async () => 
   expect((await east.call('run')).stderr).toMatch(
     /STATE_COPY_UNFINISHED.*same foliopipe state copy -c \S+job\.yaml again/s,
   );
+  // It has changed since its rows were read, so nothing is added, and it is used again.
+  const client = await database.connect();
+  await client.query('BEGIN; LOCK TABLE foliopipe.uploads IN SHARE MODE');
+  const differing = east.copy();
+  const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'foliopipe.uploads'::regclass";
+  await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
+  const checkpoint = openSqlite(join(east.job.stateDir, 'checkpoint.db'));
+  checkpoint.exec("UPDATE runs SET label = 'changed'");
+  checkpoint.close();
+  await client.query('ROLLBACK');
+  await client.end();
+  expect((await differing).stderr).toMatch(/STATE_COPY_DIFFERS/);
+  expect(await database.query('SELECT * FROM foliopipe.runs')).toEqual(before);
+  expect(await east.call('plan')).toMatchObject({ code: 0 });
   const copied = await east.copy();
   expect(copied, copied.stderr).toMatchObject({ code: 0 });
   expect(copied.stdout).toMatch(/copied: 1 run, 2 uploads/);
+  expect((await east.call('retry', 'last')).stderr).toMatch(/STATE_MOVED/);
   // As after a kill when they were.
   await writeFile(join(east.job.stateDir, 'copy.json'), JSON.stringify(mark));
   expect((await east.copy()).stderr).toMatch(/STATE_MOVED/);
