@@ -287,6 +287,8 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   await database.query("INSERT INTO foliopipe.workers VALUES ('w', '{}', now(), now())");
   await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_COPY_FLEET', exitCode: 11 });
   await database.query('DELETE FROM foliopipe.workers');
+  const nothing = { ...to, state: new DatabaseAddress((await server.createDatabase()).url) };
+  await expect(copy(nothing, back)).rejects.toMatchObject({ code: 'STATE_MISSING', exitCode: 2 });
   await expect(copy(to, back, stop)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
   const returned = await copy(to, back);
