@@ -54,7 +54,9 @@ export async function removeRewritten(
 
 async function removeWaitingAt(path: string, id: string, stateDir: string): Promise<void> {
   for (const name of [path, ...besidePaths(path)]) {
-    await removeLocalFile(workPathOf(name, id, stateDir));
+    const waiting = workPathOf(name, id, stateDir);
+    // What a kill has left while the file was written.
+    for (const file of [waiting, `${waiting}.tmp`]) await removeLocalFile(file);
   }
   await removeLocalFile(workPathOf(path, id, stateDir, true));
   for (const partial of [false, true]) await removeEncoded(workPathOf(path, id, stateDir, partial));

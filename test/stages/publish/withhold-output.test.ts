@@ -58,7 +58,8 @@ describe('withholding an output', () => {
     const waiting = ['', '.rejects.csv', '.delta.csv', '.drift.csv'].map(
       (end) => `out.csv${end}.${run.id}.partial`,
     );
-    const own = [...waiting, `out.csv.${run.id}.deadline.partial`];
+    const halfWritten = `out.csv.delta.csv.${run.id}.partial.tmp`;
+    const own = [...waiting, `out.csv.${run.id}.deadline.partial`, halfWritten];
     for (const name of [...own.slice(1), 'out.csv.R0.partial'])
       await writeFile(join(await folder(), name), 'left');
     await publish(run);
