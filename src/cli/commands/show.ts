@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import {
   isCompleted,
+  isPlayedElsewhere,
   isUnfinished,
   type NextTerms,
   nextTerms,
@@ -12,7 +13,7 @@ import { countOf, formatCount, formatDecimals, formatShare, formatSpan } from '.
 import { escapeUnprintable, presentTexts, shorten } from '../../text.js';
 import { type CommonOptions, readConfig, runAndFile, withCommonOptions } from '../common-options.js';
 import { printResult } from '../output.js';
-import { warnOfMove } from '../session.js';
+import { openState } from '../session.js';
 import { field } from '../texts/summary-field.js';
 import { recordLines } from '../texts/summary-figures.js';
 import { summaryText } from '../texts/summary-text.js';
@@ -33,9 +34,15 @@ export function addShow(runs: Command): void {
       const options = self.optsWithGlobals<CommonOptions>();
       const [name, file] = runAndFile(first, second);
       const config = await readConfig(options, file, 'nothing');
-      await warnOfMove(config);
-      const report = await reportRun(config, name);
-      await printResult(options, { ...report, exitCode: 0 }, reportText(report, nextTerms(config)));
+      const state = await openState(config);
+      try {
+        const report = await reportRun(config, name, { checkpoint: state });
+        const run = (await state.run(report.summary.run))!;
+        const terms = nextTerms(config, !isPlayedElsewhere(config, run));
+        await printResult(options, { ...report, exitCode: 0 }, reportText(report, terms));
+      } finally {
+        await state.close();
+      }
     },
   );
 }

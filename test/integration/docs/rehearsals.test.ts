@@ -261,7 +261,7 @@ describe('a rehearsal', () => {
     expect((await stat(output)).isFile()).toBe(true);
   });
 
-  it.each(['status', 'report'])(
+  it.each(['status', 'report', 'runs show'])(
     '%s names no command that would write over the real output',
     async (command) => {
       for (const scene of ['lost-reply', 'seven-percent-failed']) {
@@ -284,7 +284,7 @@ describe('a rehearsal', () => {
         ];
         const output = command === 'report' ? ['--output', 'page.html'] : [];
         const { stdout, stderr, code } = await callMain(
-          [command, '-c', 'nightly.yaml', ...state, ...output],
+          [...command.split(' '), '-c', 'nightly.yaml', ...state, ...output],
           { cwd },
         );
         expect(code, stderr).toBe(0);
