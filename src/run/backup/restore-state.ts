@@ -26,6 +26,7 @@ import { syncFolder } from '../../streams/atomic-file.js';
 import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';
 import { namesIn } from '../../streams/system-error.js';
+import { escapeUnprintable } from '../../text.js';
 import { timeInId } from '../open/begin-run.js';
 import { type StateContext, waitForLock, withContext } from '../open/open-state.js';
 import { createReleasers } from '../open/releasers.js';
@@ -269,7 +270,7 @@ async function newerOutputs(publications: CopiedDatabase['publications']): Promi
     const run = textIn(head, 'run');
     const known = highest.get(pipeline)!;
     if (textIn(head, 'pipeline') === pipeline && run !== undefined && publication > known) {
-      newer.push({ path, pipeline, publication, known, run });
+      newer.push({ path, pipeline, publication, known, run: escapeUnprintable(run) });
     }
   }
   return newer;

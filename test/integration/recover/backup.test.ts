@@ -250,6 +250,12 @@ describe('after the loss of', () => {
       const rows = await nights.rows();
       await loseState(nights.config());
 
+      const manifest = `${nights.config().output.path}.manifest.json`;
+      const written = await readFile(manifest, 'utf8');
+      await writeFile(manifest, written.replace(expected.run, 'x\\ny'));
+      const planned = await restoreState(nights.config(), { folder, dryRun: true });
+      expect(planned.newerOutputs).toMatchObject([{ run: 'x\\u{a}y' }]);
+      await writeFile(manifest, written);
       const restored = await restoreState(nights.config(), { folder });
       expect(restored.newerOutputs).toMatchObject([{ publication: 2, known: 1, run: expected.run }]);
       const again = await nights.again({}, yes);
