@@ -246,7 +246,7 @@ function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext
     sendUnprocessed(summary, terms),
     unprocessed === 0
       ? {
-          command: `${mayRetry ? 'foliopipe run' : 'the same command with'} ${raised}`,
+          command: `${mayRetry ? 'foliopipe run' : 'the same run --rehearse with'} ${raised}`,
           effect: 'publishes it (exit 0)',
         }
       : undefined,

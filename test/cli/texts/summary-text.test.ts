@@ -473,7 +473,7 @@ describe('a withheld output', () => {
   });
   it('of a rehearsal names only what reaches its own state', () => {
     const text = summaryText({ ...held, rehearsal: true }, { ...terms, mayRetry: false });
-    expect(text).toMatch(/\n {2}next: the same command with --set failures\.tolerate=10% publishes it/);
+    expect(text).toMatch(/\n {2}next: the same run --rehearse with --set failures\.tolerate=10% publishes it/);
     expect(text).not.toMatch(/foliopipe (publish|retry|run)/);
   });
   it('of a run whose results were removed names no command that needs them', () => {
