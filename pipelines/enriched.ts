@@ -15,7 +15,7 @@ import {
   outputHeader,
   type RowObject,
   type RowSchema,
-  runError,
+  unrecordedError,
 } from '../src/index.js';
 import { giveRows } from './give-rows.js';
 import type { ReadyRun } from './with-ready-run.js';
@@ -100,7 +100,7 @@ function untilLeft<T>(run: ReadyRun, items: AsyncGenerator<T>): AsyncGenerator<T
       hasLeft = true;
       const end = await guarded.return(value);
       // A paid reply that could be recorded nowhere must not go unnoticed.
-      const lost = runError(run, undefined);
+      const lost = unrecordedError(run);
       if (lost !== undefined) throw lost;
       return end;
     },

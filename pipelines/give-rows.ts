@@ -44,7 +44,7 @@ export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, voi
     const row = (await run.checkpoint.run(run.id))!;
     await (isCompleted(row) ? giveAgain(run, row, sink) : giveNew(run, sink));
   } catch (error) {
-    throw asClosed(run, runError(run, error));
+    throw asClosed(run, await runError(run, error));
   } finally {
     run.given.isTaking = false;
   }

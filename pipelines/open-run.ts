@@ -53,7 +53,7 @@ async function openReady(config: Config, handed: RunOptions): Promise<OpenRun> {
     try {
       options = await finishEarlier(run, options);
     } catch (error) {
-      throw runError(run, error);
+      throw await runError(run, error);
     } finally {
       await run.close();
     }

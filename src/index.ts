@@ -284,6 +284,7 @@ export { removeRewritten, removeUnneeded, removeWaitingFiles } from './stages/pu
 export { withholdOutput } from './stages/publish/withhold-output.js';
 export { checkCanary } from './stages/submit/check-canary.js';
 export { submitChunks } from './stages/submit/submit-chunks.js';
+export { unrecordedError } from './stages/submit/unrecorded-folios.js';
 export { attemptIn, type ParsedNames, recogniseUpload, uploadNames } from './stages/submit/upload-names.js';
 export { hasLostFolios, recheckLostFolios } from './stages/track/lost-folios.js';
 export { trackFolios } from './stages/track/track-folios.js';

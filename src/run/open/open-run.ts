@@ -65,7 +65,7 @@ export async function withRun<T>(
 ): Promise<T> {
   const run = await openRun(config, options);
   const result = await body(run).catch(async (error: unknown) => {
-    const cause = await afterRemoval(run, runError(run, await lossOr(run.lock, error)));
+    const cause = await afterRemoval(run, await runError(run, error));
     await writeOwnReport(run, options, cause);
     await run.close().catch((atClose: unknown) => {
       // If the state is gone, the first error is a consequence of that.
@@ -79,14 +79,15 @@ export async function withRun<T>(
 }
 
 /**
- * The error that a job ends with: it names replies of the service that could be recorded nowhere, and explains errors of
- * the disk.
+ * The error that a job ends with: it names replies of the service that could be recorded nowhere, or says that the lock
+ * was lost, and explains errors of the disk.
  */
-export function runError(
-  run: Pick<OpenRun, 'id' | 'config' | 'uploads' | 'signal'>,
+export async function runError(
+  run: Pick<OpenRun, 'id' | 'config' | 'lock' | 'uploads' | 'signal'>,
   error: unknown,
-): unknown {
-  return asDiskError(run.config, unrecordedError(run) ?? stopReason(run.signal, error));
+): Promise<unknown> {
+  const cause = unrecordedError(run) ?? (await lossOr(run.lock, stopReason(run.signal, error)));
+  return asDiskError(run.config, cause);
 }
 
 /** Replaces an unknown error if the rows of the run are gone: somebody has removed them, so it is not a bug. */

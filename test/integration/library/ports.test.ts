@@ -1,9 +1,15 @@
 /** A run with all ports given by the caller does the whole job through them and closes none of them. */
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeEach, expect, it } from 'vitest';
-import { enrich } from '../../../pipelines/index.js';
-import { DamagedPartError, type FileStore, parseConfig } from '../../../src/index.js';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { enrich, enrichedRecords, openRun } from '../../../pipelines/index.js';
+import {
+  ConfigError,
+  DamagedPartError,
+  type FileStore,
+  LockedError,
+  parseConfig,
+} from '../../../src/index.js';
 import { silentLogger } from '../../../src/logger.js';
 import { createPermits } from '../../../src/streams/permits.js';
 import { createFakeApi } from '../../fake-service/fake-api.js';
@@ -220,4 +226,43 @@ it('says that somebody has removed the rows of its run, which is no bug', async 
   const ended = enrich({ ...config, report }, { ...ports, checkpoint: emptied, at, logger });
   await expect(ended).rejects.toMatchObject({ code: 'RUN_GONE', exitCode: 2 });
   expect(warnings).toEqual([]);
+});
+
+describe('a process that wakes up after its lease has passed', () => {
+  /** @param fails what the next process has changed, as this process finds it. */
+  const wakingPorts = () => {
+    const { ports } = memoryPorts();
+    let isHeld = true;
+    const held = {
+      isHeld: () => isHeld,
+      expectHeld: async () => {
+        if (!isHeld) throw new LockedError('LEASE_LOST', 'the lease is lost');
+      },
+      close: async () => undefined,
+    };
+    const wake = () => {
+      isHeld = false;
+      throw new ConfigError('DELTA_BASE_LOST', 'the next process has removed it');
+    };
+    return { ports: { ...ports, lock: { take: async () => held } }, wake };
+  };
+
+  it('says so to a program that takes rows', async () => {
+    const { ports, wake } = wakingPorts();
+    const nextChunk = async () => wake();
+    const checkpoint = { ...ports.checkpoint, nextChunk };
+    const run = await openRun(configIn('memory'), { ...ports, checkpoint });
+    const rows = enrichedRecords(run);
+    await expect(rows.next()).rejects.toMatchObject({ code: 'LEASE_LOST' });
+    await run.close();
+  });
+
+  it('says so to a program that opens a run whose publication it finishes', async () => {
+    const { ports, wake } = wakingPorts();
+    const config = configIn('memory');
+    const at = throwAt('after-publishing-before-rename');
+    await expect(enrich(config, { ...ports, at })).rejects.toThrow('killed');
+    const output = { ...ports.output, put: async () => wake() };
+    await expect(openRun(config, { ...ports, output })).rejects.toMatchObject({ code: 'LEASE_LOST' });
+  });
 });
