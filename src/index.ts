@@ -143,12 +143,12 @@ export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';
 export {
-  isPlayedElsewhere,
   type NextTerms,
   type NextWay,
   nextTerms,
   prunedText,
   retryWay,
+  termsOfRun,
   type WhatNext,
   whatNext,
 } from './report/what-next.js';

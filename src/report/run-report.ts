@@ -25,7 +25,7 @@ import {
 } from './run-summary.js';
 import { type Bins, type ChunksByPhase, countTimeline, lastStep, type TimelineCounter } from './timeline.js';
 import { isComparable } from './unusual.js';
-import { isPlayedElsewhere, nextTerms, type WhatNext, whatNext } from './what-next.js';
+import { termsOfRun, type WhatNext, whatNext } from './what-next.js';
 
 /** Everything that the page of a run shows. */
 export interface RunReport {
@@ -101,7 +101,7 @@ export async function collectReport(
   const chunks = await readChunks(checkpoint, run, { now, ended });
   // A pruned run has no stretches, from which `failedBy` is counted.
   const reasons = known?.night.reasons ?? summary.failedBy;
-  const { why, ways } = whatNext(summary, nextTerms(config, !isPlayedElsewhere(config, run)));
+  const { why, ways } = whatNext(summary, termsOfRun(config, run));
   const hideSecrets = createRedact(secretsOf(config));
   return hideSecrets<RunReport>({
     summary,

@@ -45,6 +45,14 @@ export function nextTerms(
   return { tolerate: failures.tolerate, mayRetry, reusesAnswers, budget, rescue: failures.rescue };
 }
 
+/** The terms of a config for a run that somebody looks at. */
+export function termsOfRun(
+  config: Parameters<typeof nextTerms>[0] & Pick<Config, 'output'>,
+  run: Parameters<typeof isPlayedElsewhere>[1],
+): NextTerms {
+  return nextTerms(config, !isPlayedElsewhere(config, run));
+}
+
 /** Whether a rehearsal has another output than the config has: a command on it would write over that one, a real one. */
 export function isPlayedElsewhere(
   { output }: Pick<Config, 'output'>,

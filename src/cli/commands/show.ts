@@ -2,12 +2,11 @@
 import type { Command } from 'commander';
 import {
   isCompleted,
-  isPlayedElsewhere,
   isUnfinished,
   type NextTerms,
-  nextTerms,
   type RunReport,
   reportRun,
+  termsOfRun,
 } from '../../../pipelines/index.js';
 import { countOf, formatCount, formatDecimals, formatShare, formatSpan } from '../../quantities.js';
 import { escapeUnprintable, presentTexts, shorten } from '../../text.js';
@@ -38,8 +37,8 @@ export function addShow(runs: Command): void {
       try {
         const report = await reportRun(config, name, { checkpoint: state });
         const run = (await state.run(report.summary.run))!;
-        const terms = nextTerms(config, !isPlayedElsewhere(config, run));
-        await printResult(options, { ...report, exitCode: 0 }, reportText(report, terms));
+        const text = reportText(report, termsOfRun(config, run));
+        await printResult(options, { ...report, exitCode: 0 }, text);
       } finally {
         await state.close();
       }

@@ -12,15 +12,14 @@ import {
   hintOf,
   type InterruptedError,
   isCompleted,
-  isPlayedElsewhere,
   loadStatus,
   missingLoad,
-  nextTerms,
   type Run,
   type StateReader,
   shownRun,
   summarizeRun,
   systemClock,
+  termsOfRun,
   unconfirmedText,
   withCutOffUploads,
 } from '../../../pipelines/index.js';
@@ -97,8 +96,7 @@ export function addStatus(command: Command, finish: Finish): void {
       }
       let text: string;
       if (isCompleted(run)) {
-        const terms = nextTerms(config, !isPlayedElsewhere(config, run));
-        text = summaryText(summary, terms) + endedText(run) + copiedText(run);
+        text = summaryText(summary, termsOfRun(config, run)) + endedText(run) + copiedText(run);
         text += missingLoadText(missing) + (await otherSourceText(run)) + workingText(holder, nextStop);
       } else {
         rememberValues(config, run);
