@@ -50,7 +50,10 @@ export interface FoundEvent {
   readonly found: 'new' | 'continued' | 'publishing' | 'outdated' | 'done';
 }
 
-/** A snapshot of the run. Taken about twice a second while somebody listens, and once more when the run is closed. */
+/**
+ * A snapshot of the run. Taken about twice a second while somebody listens, less often in a run of very many chunks, and
+ * once more when the run is closed.
+ */
 export type ProgressEvent = { readonly type: 'progress' } & ProgressSnapshot;
 
 /** The output is in place. */

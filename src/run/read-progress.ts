@@ -104,7 +104,7 @@ export function watchRun(id: string, sources: ProgressSources, onProgress: OnPro
           if (!isClosed) wait(performance.now() - begin);
         });
       },
-      Math.max(READ_EVERY, REST * took),
+      Math.min(Math.max(READ_EVERY, REST * took), MOST_REST),
     ).unref();
   };
   let isClosed = false;
@@ -124,6 +124,8 @@ const READ_EVERY: Milliseconds = 500;
 
 /** How many times as long as a reading took the next one waits: a tally of 100,000 chunks takes 0.2 s. */
 const REST = 20;
+/** One reading may take long for another reason, such as a disk that hangs. */
+const MOST_REST: Milliseconds = 30_000;
 
 /** What a snapshot is made from. */
 interface SnapshotFacts {

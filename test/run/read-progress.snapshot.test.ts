@@ -62,7 +62,7 @@ describe('createRate', () => {
 describe('watchRun', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('waits twenty times as long as a reading takes, where that is more than half a second', async () => {
+  it('waits twenty times as long as a reading takes, but at least half a second and at most half a minute', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     const checkpoint = createMemoryCheckpoint();
     await checkpoint.recordRun(sampleRun('r1'));
@@ -83,8 +83,15 @@ describe('watchRun', () => {
     expect(told).toHaveLength(4);
     await vi.advanceTimersByTimeAsync(100);
     expect(told).toHaveLength(5);
-    takes = 0;
-    await watch.close();
+    takes = 10_000;
+    await vi.advanceTimersByTimeAsync(12_000);
     expect(told).toHaveLength(6);
+    takes = 0;
+    await vi.advanceTimersByTimeAsync(29_000);
+    expect(told).toHaveLength(6);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(told).toHaveLength(7);
+    await watch.close();
+    expect(told).toHaveLength(8);
   });
 });
