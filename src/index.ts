@@ -143,10 +143,10 @@ export type { RunReport } from './report/run-report.js';
 export { type RunSummary, type SummaryNotes, summarizeRun } from './report/run-summary.js';
 export type { Unusual } from './report/unusual.js';
 export {
+  missingOutputText,
   type NextTerms,
   type NextWay,
   nextTerms,
-  prunedText,
   retryWay,
   termsOfRun,
   type WhatNext,

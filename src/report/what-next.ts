@@ -159,10 +159,26 @@ function sendOldFailures(
   };
 }
 
+/** Says that an output is no longer in place, and how to get it. */
+export function missingOutputText(
+  { run, prunedAt }: Pick<Ended, 'run' | 'prunedAt'>,
+  terms: NextTerms,
+): string {
+  const what = 'The output is missing or was changed';
+  if (prunedAt !== null) return `${what}, and ${prunedText(prunedAt, terms)}.`;
+  return `${what}; ${terms.mayRetry ? `write it again with: foliopipe publish ${run}` : PLAY_AGAIN}`;
+}
+
+/** How to get the output of a rehearsal that no command reaches with the config. */
+const PLAY_AGAIN = 'the same run --rehearse with --new makes a new output';
+
 /** What is left to do with a run whose results were removed. */
-export function prunedText(prunedAt: number): string {
+function prunedText(prunedAt: number, { mayRetry }: Pick<NextTerms, 'mayRetry'>): string {
   const day = new Date(prunedAt).toISOString().slice(0, 10);
-  return `its results were removed on ${day} (retention.results, or runs prune); foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it`;
+  const way = mayRetry
+    ? 'foliopipe run --new sends each record again that has no stored answer (reuse.maxAge), and pays for it'
+    : PLAY_AGAIN;
+  return `its results were removed on ${day} (retention.results, or runs prune); ${way}`;
 }
 
 function goOn({ run, chunks, state, sample }: Ended): NextWay {
@@ -261,6 +277,6 @@ function afterWithheld(summary: Ended, then: number, terms: NextTerms): WhatNext
   ].filter((way) => way !== undefined);
   return {
     why: `${reasons.join('; ')}; failures.onExceeded: withhold keeps such an output back`,
-    ways: prunedAt === null ? publishing : [{ command: '', effect: prunedText(prunedAt) }],
+    ways: prunedAt === null ? publishing : [{ command: '', effect: prunedText(prunedAt, terms) }],
   };
 }

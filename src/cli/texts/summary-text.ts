@@ -18,7 +18,7 @@ export function summaryText(summary: RunSummary, terms: NextTerms): string {
   const lines = [
     headline(summary, terms),
     ...published(summary),
-    ...warningLines(summary),
+    ...warningLines(summary, terms),
     ...whyNotWell(summary, terms),
     ...afterSuccess(summary, terms),
   ];

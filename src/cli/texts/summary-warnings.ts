@@ -1,14 +1,14 @@
 /** The warnings of a run's summary: what may be paid twice or in vain, what needs a person, what the output lacks. */
-import { helpTexts, prunedText, type RunSummary } from '../../../pipelines/index.js';
+import { helpTexts, missingOutputText, type NextTerms, type RunSummary } from '../../../pipelines/index.js';
 import { countOf, formatCount } from '../../quantities.js';
 import { presentTexts } from '../../text.js';
 import { sentence } from './summary-field.js';
 
-export function warningLines(summary: RunSummary): string[] {
-  return warnings(summary).flatMap(sentence);
+export function warningLines(summary: RunSummary, terms: NextTerms): string[] {
+  return warnings(summary, terms).flatMap(sentence);
 }
 
-function warnings(summary: RunSummary): string[] {
+function warnings(summary: RunSummary, terms: NextTerms): string[] {
   const { rehearsal, uploads, searches, indistinct, joinedOnWord, counts, manifest } = summary;
   const ambiguousRecords = summary.ambiguousRecords - searches.ambiguous;
   const { refused } = summary.chunks.byState;
@@ -25,7 +25,7 @@ function warnings(summary: RunSummary): string[] {
     searches.ambiguous > 0 &&
       `${countOf(searches.ambiguous, 'failed record')} may have been searched and paid for, but no answer was received; ${searches.ambiguous === 1 ? 'it is' : 'they are'} not searched again.`,
     ...chunkTexts(summary),
-    ...outputProblem(summary),
+    ...outputProblem(summary, terms),
     skipped > 0 &&
       `${countOf(skipped, 'record')} blank in all sent columns: FAILED with NOTHING_TO_SEND, not sent and not paid for.`,
     refused > 0 &&
@@ -63,12 +63,12 @@ function resubmissionText({ ambiguous, resubmitted }: RunSummary['uploads']): st
 }
 
 /** Warns if the published output is no longer at its path. */
-function outputProblem({ run, output, prunedAt }: RunSummary): string[] {
+function outputProblem(summary: RunSummary, terms: NextTerms): string[] {
+  const { output } = summary;
   if (output === null || output.inPlace) return [];
   const { path, heldBy, inPlace } = output;
   if (inPlace === null)
     return [`Whether ${path} is in place is not known: its store gives no answer (foliopipe check)`];
   if (heldBy !== null) return [`${path} now holds publication ${heldBy.publication} of run ${heldBy.run}.`];
-  if (prunedAt !== null) return [`The output is missing or was changed, and ${prunedText(prunedAt)}.`];
-  return [`The output is missing or was changed; write it again with: foliopipe publish ${run}`];
+  return [missingOutputText(summary, terms)];
 }

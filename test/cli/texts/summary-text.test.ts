@@ -473,8 +473,18 @@ describe('a withheld output', () => {
   });
   it('of a rehearsal names only what reaches its own state', () => {
     const text = summaryText({ ...held, rehearsal: true }, { ...terms, mayRetry: false });
-    expect(text).toMatch(/\n {2}next: the same run --rehearse with --set failures\.tolerate=10% publishes it/);
+    expect(text).toMatch(
+      /\n {2}next: the same run --rehearse with --set failures\.tolerate=10% publishes it/,
+    );
     expect(text).not.toMatch(/foliopipe (publish|retry|run)/);
+    const output = { ...done.output!, inPlace: false };
+    for (const prunedAt of [null, 1]) {
+      for (const gone of [{ ...done, output }, held]) {
+        const told = summaryText({ ...gone, rehearsal: true, prunedAt }, { ...terms, mayRetry: false });
+        expect(told).not.toMatch(/foliopipe (publish|retry|run)/);
+        expect(told).toMatch(/the same run --rehearse\s+with/);
+      }
+    }
   });
   it('of a run whose results were removed names no command that needs them', () => {
     const pruned = { ...held, prunedAt: Date.UTC(2026, 0, 2) };
