@@ -47,6 +47,31 @@ export async function refuseOtherPipeline(
 }
 
 /**
+ * A rehearsal replaces no output that was paid for (rule "A rehearsal never looks real").
+ * @param run the id of the rehearsal.
+ * @throws ConfigError `OUTPUT_PAID_FOR` when the manifest beside the output is not that of a rehearsal.
+ */
+export async function refuseOverPaid(
+  store: Pick<OutputStore, 'read'>,
+  output: string,
+  run: string,
+): Promise<void> {
+  const manifest = ownerPath(output);
+  const head = await readHead(store, output);
+  const status = textIn(head, 'status');
+  if (status === undefined || status === 'REHEARSAL') return;
+  const publication = Number(textIn(head, 'publication'));
+  throw new ConfigError(
+    'OUTPUT_PAID_FOR',
+    `${output} is publication ${publication}, which was paid for, and run ${run} is a rehearsal: its answers are not real and do not replace it`,
+    {
+      hint: `publish the rehearsal at another path: foliopipe publish ${run} --output FILE; or, to replace what was paid for, move ${isFolder(output) ? `${manifest} away` : `it away together with ${manifest}`} and run the same command again`,
+      facts: { path: output, run, publication, manifest },
+    },
+  );
+}
+
+/**
  * The number of the newest publication in place, as its manifest has it; 0 if it is of another pipeline, or there is none.
  * @param now epoch milliseconds.
  */

@@ -1,6 +1,6 @@
 /** Whose publication an output is. */
 import { describe, expect, it } from 'vitest';
-import { refuseOtherPipeline } from '../../src/report/output-owner.js';
+import { refuseOtherPipeline, refuseOverPaid } from '../../src/report/output-owner.js';
 
 const manifestOf = (facts: object) => `${JSON.stringify({ manifestVersion: 1, ...facts }, null, 2)}\n`;
 
@@ -35,5 +35,30 @@ describe('refuseOtherPipeline', () => {
   it('is not misled by a text that looks like a key', async () => {
     const label = '\n  "pipeline": "nightly"';
     await expect(refuse(manifestOf({ label, pipeline: 'weekly' }))).rejects.toMatchObject(refused);
+  });
+});
+
+describe('refuseOverPaid', () => {
+  const refuseRehearsal = (manifest: string | undefined) =>
+    refuseOverPaid(
+      { read: async () => (manifest === undefined ? undefined : Buffer.from(manifest)) },
+      'out.csv',
+      'r2',
+    );
+
+  it('lets a rehearsal replace no output that was paid for, complete or not', async () => {
+    for (const status of ['SUCCESS', 'PARTIAL']) {
+      await expect(refuseRehearsal(manifestOf({ publication: 7, status }))).rejects.toMatchObject({
+        code: 'OUTPUT_PAID_FOR',
+        exitCode: 2,
+        message: expect.stringContaining('out.csv is publication 7'),
+        hint: expect.stringContaining('foliopipe publish r2 --output FILE'),
+      });
+    }
+  });
+
+  it('lets it replace a rehearsal, and what has no manifest', async () => {
+    await refuseRehearsal(manifestOf({ publication: 7, status: 'REHEARSAL' }));
+    await refuseRehearsal(undefined);
   });
 });

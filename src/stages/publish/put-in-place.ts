@@ -16,7 +16,7 @@ import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.
 import { countOf, formatBytes } from '../../quantities.js';
 import { judgedCounts, runExitCode } from '../../report/exit-code.js';
 import { writeManifest, writeMarker } from '../../report/manifest.js';
-import { numberInPlace } from '../../report/output-owner.js';
+import { numberInPlace, refuseOverPaid } from '../../report/output-owner.js';
 import { markerPaths, publicationNames } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 import { type HashedFile, hashFile } from '../../streams/file-identity.js';
@@ -115,7 +115,9 @@ export async function commitPublication(
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
-  await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
+  const { path: place } = config.output;
+  await run.output.checkWritable(publicationNames(place, config.stateDir));
+  if ((await run.checkpoint.run(run.id))!.rehearsal) await refuseOverPaid(run.output, place, run.id);
   // A restored or new state may not know the last publications, but loaders do: the number must increase.
   const above = await numberInPlace(run.output, config, run.clock.now());
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);

@@ -295,6 +295,25 @@ describe('a rehearsal', () => {
     },
   );
 
+  it('replaces no output that was paid for, whatever is typed', async () => {
+    const { folder: cwd, output: own } =
+      played[nights.findLastIndex(({ scene }) => scene === 'outage-40min')]!;
+    const output = join(cwd, 'out', 'enriched.csv');
+    const manifest = (await readFile(`${own}.manifest.json`, 'utf8')).replace('REHEARSAL', 'SUCCESS');
+    await writeFile(output, 'paid');
+    await writeFile(`${output}.manifest.json`, manifest);
+    const typed = ['-c', 'nightly.yaml', '--set', 'service.embedded=true'];
+    const state = ['--state-dir', '.foliopipe/rehearsal/outage-40min-nightly'];
+    const refused = await callMain(['publish', 'last', ...typed, ...state], { cwd });
+    expect(refused.code, refused.stderr).toBe(2);
+    expect(refused.stderr).toContain('[OUTPUT_PAID_FOR]');
+    expect(await readFile(output, 'utf8')).toBe('paid');
+    const elsewhere = ['--output', 'out/played.csv'];
+    const published = await callMain(['publish', 'last', ...typed, ...state, ...elsewhere], { cwd });
+    expect(published.code, published.stderr).toBe(0);
+    expect(await readFile(join(cwd, 'out', 'played.csv'))).toEqual(await readFile(own));
+  });
+
   it.each([
     [
       ['--rehearse', 'unknown'],
