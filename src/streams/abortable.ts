@@ -49,7 +49,7 @@ export function abortable<T>(items: AsyncIterable<T>, signal: AbortSignal): Asyn
  * destroyed. The consumer's `return` aborts the controller before it reaches the generator: a generator that
  * waits for its next item, or for work that takes hours, would not notice the `return`.
  * @param controller aborted when the consumer ends before the items do, with the consumer's error if it has one.
- * @param reason that of the abort where the consumer has no error, or does not say it.
+ * @param reason makes the reason of the abort when the consumer returns early: it then gives no error.
  */
 export function abortOnEarlyReturn<T>(
   items: AsyncGenerator<T>,

@@ -1,6 +1,6 @@
 /**
  * Changes of the port that are the same in both databases. Each is written once, as the statements of a transaction: a
- * generator that asks for one after the other, and is given the rows that each returns. A change must find its row.
+ * generator that asks for one after the other, and is given the rows that each returns.
  */
 import { CheckpointStateError } from '../checkpoint-errors.js';
 
