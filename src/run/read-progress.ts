@@ -122,7 +122,7 @@ export function watchRun(id: string, sources: ProgressSources, onProgress: OnPro
 
 const READ_EVERY: Milliseconds = 500;
 
-/** How many times as long as a reading took the next one waits: a tally of 100,000 chunks takes 0.2 s. */
+/** How many times as long as a reading took the next one waits: a tally of 100,000 chunks takes 0.1 s. */
 const REST = 20;
 /** One reading may take long for another reason, such as a disk that hangs. */
 const MOST_REST: Milliseconds = 30_000;
