@@ -75,7 +75,10 @@ export async function commitPublication(
   { path, merged, columns, partial, reasons }: CompleteWorkFile,
   hash = () => hashFile(path),
 ): Promise<Publication> {
+  const { config } = run;
   const { counts, origins } = await checkBalance(run, merged);
+  const { rehearsal } = (await run.checkpoint.run(run.id))!;
+  if (rehearsal) await refuseOverPaid(run.output, config.output.path, run.id);
   await checkAllFiles(run);
   const rejects = await writeRejects(run);
   const work = await hash();
@@ -84,7 +87,6 @@ export async function commitPublication(
       hint: 'run the same command again: it writes the file again from the stored results',
     });
   }
-  const { config } = run;
   await removeWaitingLists(run);
   const delta = partial ? undefined : await writeDelta(run, { path, sha256: work.sha256, columns });
   const drift = partial ? undefined : await measureDrift(run, columns);
@@ -115,9 +117,7 @@ export async function commitPublication(
     at: run.clock.now(),
   };
   // The place may have changed while the run worked. Once "publishing" is committed, no other place can be chosen.
-  const { path: place } = config.output;
-  await run.output.checkWritable(publicationNames(place, config.stateDir));
-  if ((await run.checkpoint.run(run.id))!.rehearsal) await refuseOverPaid(run.output, place, run.id);
+  await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
   // A restored or new state may not know the last publications, but loaders do: the number must increase.
   const above = await numberInPlace(run.output, config, run.clock.now());
   const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);
