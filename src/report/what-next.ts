@@ -1,6 +1,7 @@
 /** What is left to do with a run: why it did not end with exit 0, and the commands that help. */
 import type { Run } from '../checkpoint/state.js';
 import type { Config } from '../config/schema.js';
+import { fixedOutputPath, type OutputRun, withOutputPath } from '../config/sections/output-path.js';
 import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts, roomyTolerance } from './exit-code.js';
@@ -55,12 +56,12 @@ export function termsOfRun(
 
 /** Whether a rehearsal has another output than the config has: a command on it would write over that one, a real one. */
 export function isPlayedElsewhere(
-  { output }: Pick<Config, 'output'>,
-  { rehearsal, source, frozen }: Pick<Run, 'rehearsal' | 'source' | 'frozen'>,
+  config: Pick<Config, 'output'>,
+  run: Pick<Run, 'rehearsal' | 'source'> & OutputRun,
 ): boolean {
-  const began: string | null = JSON.parse(frozen['output.path'] ?? 'null');
-  const isSample = source.limit !== undefined;
-  return rehearsal && !isSample && began !== null && began !== (output.template ?? output.path);
+  const own = fixedOutputPath(run);
+  const isSample = run.source.limit !== undefined;
+  return run.rehearsal && !isSample && own !== null && own !== withOutputPath(config, run).output.path;
 }
 
 type Ended = Pick<
