@@ -29,8 +29,9 @@ const REFUSE = `
 const REFETCH = `
   UPDATE chunks SET state = 'downloaded', successful = @successful, failed = @failed
   WHERE run = @run AND number = @chunk AND state IN ('finished', 'downloaded') RETURNING *`;
-const FORGET_PARTS = 'DELETE FROM parts WHERE run = @run AND chunk = @chunk';
-const ADD_PART = `
+export const FORGET_PARTS = 'DELETE FROM parts WHERE run = @run AND chunk = @chunk';
+/** Returns nothing if the part is there. */
+export const ADD_PART = `
   INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
   VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records) ON CONFLICT DO NOTHING RETURNING part`;
 const GIVE_UP = `

@@ -5,6 +5,7 @@
 import type { PartReference, StoredPart } from '../../../types.js';
 import type { ResultChanges } from '../../checkpoint.js';
 import { expectRow } from '../../rows/change.js';
+import { ADD_PART, FORGET_PARTS } from '../../rows/chunk-changes.js';
 import { mergeRefused, STORED_PARTS, toStoredStretch } from '../../rows/chunk-rows.js';
 import { expectOneRow, type StateDatabase } from '../state-database.js';
 import { chunkChange } from './chunks.js';
@@ -19,10 +20,8 @@ export function resultChanges(db: StateDatabase): ResultChanges {
     `UPDATE chunks SET state = 'finished', successful = @successful, failed = @failed, finished_at = @at
     WHERE run = @run AND number = @chunk AND state = 'submitted'`,
   );
-  const forgetParts = db.prepare('DELETE FROM parts WHERE run = @run AND chunk = @chunk');
-  const insertPart = db.prepare(`
-    INSERT INTO parts (run, chunk, file_status, part, bytes, sha256, records)
-    VALUES (@run, @chunk, @fileStatus, @part, @bytes, @sha256, @records) ON CONFLICT DO NOTHING`);
+  const forgetParts = db.prepare(FORGET_PARTS);
+  const addPart = db.prepare<object>(ADD_PART);
   const storePart = db.prepare(`
     UPDATE parts SET bytes = @bytes, sha256 = @sha256, records = @records
     WHERE run = @run AND chunk = @chunk AND file_status = @fileStatus AND part = @part AND EXISTS
@@ -73,7 +72,7 @@ export function resultChanges(db: StateDatabase): ResultChanges {
         const isThis = (one: PartReference) => one.fileStatus === fileStatus && one.part === part;
         const listed = stored.find(isThis) ?? { ...NOT_STORED, fileStatus, part };
         const doubled = `${fileStatus} part ${part} of chunk ${chunk} of run ${run} is listed twice`;
-        expectOneRow(insertPart.run({ ...listed, run, chunk }), 'recordFinished', doubled);
+        expectRow(addPart.get({ ...listed, run, chunk }), 'recordFinished', doubled);
       }
       return finished;
     }),
