@@ -84,7 +84,6 @@ describe.each(pages)('%s', (page) => {
   });
 
   it('names folders and files of the sources that exist', () => {
-    if (page === 'CHANGELOG.md') return;
     const named = [...read(page).matchAll(/`((?:src|pipelines|bench|config|test)\/[\w./-]*)`/g)].map(
       ([, path]) => path!,
     );
