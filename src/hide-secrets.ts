@@ -42,40 +42,52 @@ function asFormValue(text: string): string {
   return new URLSearchParams({ v: text }).toString().slice(2);
 }
 
-/** The parts of a config that hold secrets. */
-export interface HoldsSecrets {
-  readonly service: { readonly token: { reveal(): string } | null };
-  readonly source: { readonly query: { readonly database: Address; readonly sql: string } | null };
-  readonly load: { readonly into: Address | null } | null;
-  readonly report: { readonly webhook: Address | null };
-  readonly state: Address | null;
+/**
+ * `token`: the value is secret. `webhook`: an address, of which all but scheme and host is secret. `database`: an address,
+ * whose user, password and options are secret. `sql`: it may hold secrets, and may be typed.
+ */
+export type SecretKind = 'token' | 'webhook' | 'database' | 'sql';
+
+/** The keys of the config that may hold a secret. Whatever shows, stores or refuses the value of a key asks here. */
+const SECRET_KEYS: Readonly<Record<string, SecretKind>> = {
+  'service.token': 'token',
+  'source.query.database': 'database',
+  'source.query.sql': 'sql',
+  'load.into': 'database',
+  'report.webhook': 'webhook',
+  state: 'database',
+};
+
+/** @param key dotted. @returns undefined if the key holds no secret. */
+export function secretKindOf(key: string): SecretKind | undefined {
+  return Object.hasOwn(SECRET_KEYS, key) ? SECRET_KEYS[key] : undefined;
 }
 
-interface Address {
-  secrets(): readonly string[];
+/** Whether a key is a map with a key that may hold a secret in it, such as `service`. */
+export function hasSecretWithin(key: string): boolean {
+  return Object.keys(SECRET_KEYS).some((secret) => secret.startsWith(`${key}.`));
 }
+
+/** The sections of a config that hold secrets. */
+export type HoldsSecrets = Readonly<Record<'service' | 'source' | 'load' | 'report' | 'state', unknown>>;
 
 /** The texts of a config that must appear nowhere. */
-export function secretsOf({ service, source, load, report, state }: HoldsSecrets): readonly string[] {
-  return [
-    ...(service.token === null ? [] : [service.token.reveal()]),
-    ...(source.query?.database.secrets() ?? []),
-    ...(source.query === null ? [] : [source.query.sql]),
-    ...(load?.into?.secrets() ?? []),
-    ...(report.webhook?.secrets() ?? []),
-    ...(state?.secrets() ?? []),
-  ];
+export function secretsOf(config: HoldsSecrets): readonly string[] {
+  return Object.keys(SECRET_KEYS).flatMap((key) => {
+    const value = key.split('.').reduce<unknown>((map, part) => (map as Tree | null)?.[part], config);
+    if (value == null) return [];
+    return typeof value === 'string' ? [value] : (value as { secrets(): readonly string[] }).secrets();
+  });
 }
 
-/** Keys of the config whose value is the address of a database. */
-export const DATABASE_KEYS: ReadonlySet<string> = new Set(['source.query.database', 'load.into', 'state']);
+type Tree = Readonly<Record<string, unknown>>;
 
 /**
  * A setting for `--set` in a command that is shown. The address of a database is shown only if it has no more than host
  * and name. Otherwise, such as with a user, a variable stands for it, which the person who types the command must set.
  */
 export function shownSetting(key: string, value: string): string {
-  const isWhole = !DATABASE_KEYS.has(key) || value.includes('${') || !URL.canParse(value);
+  const isWhole = secretKindOf(key) !== 'database' || value.includes('${') || !URL.canParse(value);
   const { username, search } = isWhole ? { username: '', search: '' } : new URL(value);
   const variable = key === 'state' ? `\${STATE_URL}` : `\${DATABASE_URL}`;
   return `${key}=${username === '' && search === '' ? value : variable}`;

@@ -1,5 +1,5 @@
 /** Hides the secrets of a config in everything that is shown, logged or sent to a webhook. */
-import { createRedact, type Redact } from '../hide-secrets.js';
+import { createRedact, hasSecretWithin, type Redact, secretKindOf } from '../hide-secrets.js';
 import { typedArguments } from './texts/next-steps.js';
 
 let hide: Redact = createRedact([]);
@@ -17,10 +17,6 @@ export function redactLine(line: string): string {
   return `${JSON.stringify(hide(JSON.parse(line)))}\n`;
 }
 
-/** Keys whose value is a secret, and keys whose value may hold one, within an address or a map. */
-const SECRET_KEYS = /^(?:service\.token|report\.webhook)$/;
-const MAY_HOLD_SECRETS = /^(?:service|report|state|load(?:\.into)?|source(?:\.query(?:\.database)?)?)$/;
-
 /**
  * Secrets that were typed into flags. Such a command is refused, and the error must not repeat the secret. A reference
  * to a variable is no secret.
@@ -29,7 +25,9 @@ function secretsInFlags(argv: readonly string[]): string[] {
   return argv.flatMap((word) => {
     const [, key = '', value = ''] = /^(?:--set=)?([\w.]+)=(.+)$/s.exec(word) ?? [];
     if (value === 'null' || value.includes('${')) return [];
-    const isHeld = MAY_HOLD_SECRETS.test(key) && /token|webhook|:\/\/[^/]*:[^/]*@|password/i.test(value);
-    return SECRET_KEYS.test(key) || isHeld ? [value] : [];
+    const kind = secretKindOf(key);
+    const mayHoldOne = kind === 'database' || hasSecretWithin(key);
+    const isHeld = mayHoldOne && /token|webhook|:\/\/[^/]*:[^/]*@|password/i.test(value);
+    return kind === 'token' || kind === 'webhook' || isHeld ? [value] : [];
   });
 }

@@ -1,4 +1,5 @@
 /** Each key of a config with its value, as it is written, and where the value comes from. Secrets are masked. */
+import { secretKindOf } from '../hide-secrets.js';
 import { withVariables } from './interpolate.js';
 import { accepts, valueKeys } from './known-keys.js';
 import { type LoadOptions, loadConfig, readLayers, settingValue } from './load-config.js';
@@ -15,15 +16,6 @@ export interface ExplainedKey {
   readonly origin: string | null;
 }
 
-/** Keys whose values are shown nowhere, or only in part. */
-const SECRETS: Readonly<Record<string, (value: unknown) => unknown>> = {
-  'service.token': () => MASK,
-  'source.query.sql': () => MASK,
-  'source.query.database': addressWithoutSecrets,
-  'load.into': addressWithoutSecrets,
-  'report.webhook': () => MASK,
-  state: addressWithoutSecrets,
-};
 const MASK = '[secret]';
 
 /**
@@ -93,7 +85,9 @@ function originsOf(found: readonly Setting[]): string | null {
 }
 
 function masked(key: string, value: unknown): unknown {
-  return value === null || value === undefined ? value : (SECRETS[key]?.(value) ?? value);
+  const kind = secretKindOf(key);
+  if (kind === undefined || value == null) return value;
+  return kind === 'database' ? addressWithoutSecrets(value) : MASK;
 }
 
 function addressWithoutSecrets(value: unknown): unknown {

@@ -1,6 +1,6 @@
 /** Settings from flags: `--set chunks.maxRecords=500`, `--output out.csv`. */
 import { parseDocument } from 'yaml';
-import { DATABASE_KEYS } from '../hide-secrets.js';
+import { secretKindOf } from '../hide-secrets.js';
 import { accepts } from './known-keys.js';
 import type { Problems } from './problems.js';
 import { STREAM } from './sections/values.js';
@@ -47,14 +47,14 @@ export function literalSecret({
   value,
 }: Setting): { readonly what: string; readonly variable: string } | undefined {
   if (typeof value !== 'string') return undefined;
-  const name = key.join('.');
-  if (name === 'report.webhook' && showsWebhook(value)) {
+  const kind = secretKindOf(key.join('.'));
+  if (kind === 'webhook' && showsWebhook(value)) {
     return { what: 'the address of a webhook', variable: `\${FOLIOPIPE_WEBHOOK}` };
   }
-  if (name === 'service.token' && !/^\$\{\w+\}$/.test(value)) {
+  if (kind === 'token' && !/^\$\{\w+\}$/.test(value)) {
     return { what: 'a token', variable: `\${FOLIOPIPE_TOKEN}` };
   }
-  if (DATABASE_KEYS.has(name) && showsPassword(value)) {
+  if (kind === 'database' && showsPassword(value)) {
     return { what: 'a password', variable: `\${DATABASE_URL}` };
   }
   return undefined;

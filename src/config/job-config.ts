@@ -3,7 +3,7 @@
  * secrets and what belongs to a machine.
  */
 import { isAbsolute, join } from 'node:path';
-import { DATABASE_KEYS, shownSetting } from '../hide-secrets.js';
+import { secretKindOf, shownSetting } from '../hide-secrets.js';
 import { literalSecret } from './flag-settings.js';
 import { type LoadOptions, readLayers, settingValue } from './load-config.js';
 import { Problems } from './problems.js';
@@ -12,9 +12,6 @@ import { type Environment, type Setting, type Tree, toTree } from './settings.js
 
 /** Keys that belong to the machine that does the run, or to those who begin it. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['state', 'stateDir', 'scratchDir', 'schedule', 'timeZone']);
-
-/** Keys that may hold a secret. If the environment gives one here, the other machine's environment must give it there. */
-const MAY_BE_SECRET: ReadonlySet<string> = new Set(['service.token', 'load.into', 'report.webhook']);
 
 /**
  * @param options as those of `loadConfig`, of a valid config.
@@ -28,8 +25,10 @@ export function configForJob(options: LoadOptions): Tree {
     const key = setting.key.join('.');
     if (LEFT_OUT.has(key)) return false;
     const label = setting.origin?.label;
-    if (MAY_BE_SECRET.has(key) && label !== undefined && env[label] !== undefined) return false;
-    const mayHoldOne = MAY_BE_SECRET.has(key) || DATABASE_KEYS.has(key);
+    const kind = secretKindOf(key);
+    const mayHoldOne = kind !== undefined && kind !== 'sql';
+    // If the environment gives one here, the other machine's environment must give it there.
+    if (mayHoldOne && label !== undefined && env[label] !== undefined) return false;
     const secret = literalSecret(setting) ?? (mayHoldOne ? defaultIn(setting) : undefined);
     if (secret !== undefined) {
       problems.add(

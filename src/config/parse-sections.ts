@@ -1,5 +1,6 @@
 /** Checks a config section by section, so that a problem in one section does not hide those of another. */
 import type { z } from 'zod';
+import { hasSecretWithin, secretKindOf } from '../hide-secrets.js';
 import { expectedAt, keysOf, unknownKey } from './known-keys.js';
 import { configSchema, type ParsedConfig } from './schema.js';
 import { isMap, type Key, type Tree } from './settings.js';
@@ -62,23 +63,11 @@ function describeIssue(
   if (typeof written === 'string' && written.includes('${') && isNothing(key)) {
     return [{ key, text: `expected ${expected}, got an empty text: the variable in it is empty` }];
   }
-  return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret(key))}` }];
+  const name = key.join('.');
+  // By mistake, the value of a whole section may be a secret.
+  const mayBeSecret = secretKindOf(name) !== undefined || hasSecretWithin(name);
+  return [{ key, text: `expected ${expected}, got ${show(written, mayBeSecret)}` }];
 }
-
-/** Whether a value may hold a token or a password. By mistake, the value of the whole section may be one. */
-function mayBeSecret(key: Key): boolean {
-  const secret = secretKeys[key[0]!];
-  return secret !== undefined && (key.length === 1 || key[1] === secret);
-}
-
-/** The key of each section that holds a secret. */
-const secretKeys: Readonly<Record<string, string>> = {
-  service: 'token',
-  load: 'into',
-  source: 'query',
-  report: 'webhook',
-  state: '',
-};
 
 function show(value: unknown, secret: boolean): string {
   if (value === '') return 'an empty text';

@@ -39,6 +39,14 @@ it('keeps variables as they are written, and no value of a secret', async () => 
   });
 });
 
+it('leaves out the address of a query that the environment gives, as that of a load: it was refused with its password', async () => {
+  const job = await jobOf('source: { query: { sql: select 1 } }', {
+    FOLIOPIPE_SOURCE__QUERY__DATABASE: 'postgres://u:secret@h/d',
+    FOLIOPIPE_LOAD__INTO: 'postgres://u:secret@h/d',
+  });
+  expect(job).toEqual({ source: { query: { sql: 'select 1' } } });
+});
+
 it('makes relative paths absolute: those of files, of flags, and those that begin with a variable', async () => {
   const job = await jobOf(
     `source: { path: "in/\${NAME}.csv" }\noutput: { path: "\${OUT}/a.csv" }\nreport: { html: "\${SUB}/r.html" }`,

@@ -13,6 +13,11 @@ export abstract class HiddenText {
     return this.#text;
   }
 
+  /** The texts that must appear nowhere. */
+  secrets(): readonly string[] {
+    return [this.reveal()];
+  }
+
   /** What may be shown of it. */
   abstract toString(): string;
 

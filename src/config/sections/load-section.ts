@@ -80,10 +80,10 @@ export class DatabaseAddress extends HiddenText {
   }
 
   /**
-   * The texts that must appear nowhere. An address without user, password and options is no secret. A password that is
+   * An address without user, password and options is no secret. A password that is
    * also a part of the shown address, such as `postgres`, is not listed alone: hiding it there would give it away.
    */
-  secrets(): readonly string[] {
+  override secrets(): readonly string[] {
     if (this.file !== null) return [];
     const { username, password, search, searchParams } = new URL(this.reveal());
     const shown = `${this}`;

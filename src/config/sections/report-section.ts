@@ -56,8 +56,7 @@ export class WebhookAddress extends HiddenText {
     super(new URL(url).href);
   }
 
-  /** The texts that must appear nowhere. */
-  secrets(): readonly string[] {
+  override secrets(): readonly string[] {
     const { href, pathname, search, searchParams, username, password } = new URL(this.reveal());
     // A short part is no secret. Hiding it would garble other texts.
     const parts = [`${pathname}${search}`, pathname, ...searchParams.values(), username, password].filter(
