@@ -1,6 +1,6 @@
 /**
- * Reads the table of a load from the catalog of DuckDB. DuckDB ignores the case of names, so all names are in lower case
- * here.
+ * Reads the table of a load from the catalog of DuckDB. DuckDB ignores the case of the ASCII letters of a name, so these
+ * are small here.
  */
 import type { DuckdbSession } from '../../duckdb/open-duckdb.js';
 import { quoteText } from '../../sql-text.js';
@@ -16,7 +16,7 @@ export async function readTableName(rows: Rows, table: string): Promise<TableNam
     const folded = foldName(schema);
     const found = await rows(
       `select 1 from duckdb_schemas()
-        where database_name = current_database() and lower(schema_name) = ${quoteText(folded)}`,
+        where database_name = current_database() and ${isNamed('schema_name', folded)}`,
     );
     if (found.length === 0) throw schemaMissingError(table, schema);
     return { schema: folded, name: foldName(name) };
@@ -25,15 +25,20 @@ export async function readTableName(rows: Rows, table: string): Promise<TableNam
   return { schema: foldName(found!.schema), name: foldName(name) };
 }
 
+/** DuckDB's own `lower` would fold other letters too, such as Ä, which tell two names apart. */
+function isNamed(column: string, name: string): string {
+  return `translate(${column}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') = ${quoteText(name)}`;
+}
+
 /**
  * @returns undefined if there is no such table.
  * @throws ConfigError `LOAD_NOT_A_TABLE` for a view.
  */
 export async function readTable(rows: Rows, { schema, name }: TableName): Promise<FoundTable | undefined> {
-  const isTable = `database_name = current_database() and lower(schema_name) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`;
+  const isTable = `database_name = current_database() and ${isNamed('schema_name', schema)} and ${isNamed('table_name', name)}`;
   const [found] = await rows<{ kind: string }>(
     `select table_type as kind from information_schema.tables
-      where table_catalog = current_database() and lower(table_schema) = ${quoteText(schema)} and lower(table_name) = ${quoteText(name)}`,
+      where table_catalog = current_database() and ${isNamed('table_schema', schema)} and ${isNamed('table_name', name)}`,
   );
   if (found === undefined) return undefined;
   if (found.kind !== 'BASE TABLE') throw notTableError({ schema, name });
