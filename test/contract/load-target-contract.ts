@@ -377,6 +377,30 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
     );
 
     it(
+      'merge: goes by a key of several columns, whole and by the delta, whatever their order in the index',
+      withWarehouse(async ({ load, cells, query }) => {
+        const names = columns.map((column) => `${column.name} varchar(20)`).join(', ');
+        await query(`create table businesses (${names}, unique (name, id))`);
+        await query("insert into businesses (id, name) values ('1', 'x'), ('1', 'z'), ('2', 'x')");
+        const keyed = columns.map(
+          ({ name, role }) => ({ name, role: name === 'name' ? 'key' : role }) as const,
+        );
+        const more = { mode: 'merge', onRemoved: 'delete', columns: keyed } as const;
+        const base = publication(1, [good('1', 'x', '11'), good('1', 'y', '12'), good('2', 'x', '13')], more);
+        expect(await load(base)).toMatchObject({ written: 3, removed: 1 });
+        const rows = [good('1', 'x', '19'), good('2', 'x', '13'), good('2', 'y', '14')];
+        const changes = [
+          [...rows[0]!, 'changed'],
+          [...rows[2]!, 'added'],
+          [...good('1', 'y', '12'), 'removed'],
+        ];
+        const next = { ...publication(2, rows, more), delta: deltaOf(base, changes as never) };
+        expect(await load(next)).toMatchObject({ base: 1, written: 2, removed: 1 });
+        expect((await cells()).map(String).sort()).toEqual(rows.map(String));
+      }),
+    );
+
+    it(
       'merge: takes the whole file where the table has lost a column, rows or itself',
       withWarehouse(async ({ load, cells, query }) => {
         const more = { mode: 'merge', onRemoved: 'delete' } as const;

@@ -125,7 +125,8 @@ describe('load.mode: merge', () => {
       await night(job, first, changes);
       const gone = (await job.rows()).slice(0, 2);
       const b = await night(job, second, changes);
-      expect(b.load).toMatchObject({ written: 3, removed: 0 });
+      // The table has more rows than the output, and the delta is enough all the same.
+      expect(b.load).toMatchObject({ base: 'output' in changes ? 1 : null, written: 3, removed: 0 });
       expect(await job.table()).toEqual([...gone, ...(await job.rows())]);
       // The delta does not name what was removed earlier.
       const whole = await night(job, second.slice(1), { ...changes, load: { onRemoved: 'delete' } });

@@ -14,6 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
 import { describe, expect, it, vi } from 'vitest';
 import {
   adopt,
@@ -504,6 +505,15 @@ describe('a backup', () => {
       const text = await readFile(list, 'utf8');
       await writeFile(list, text.replace('"path": "checkpoint.db"', '"path": "../checkpoint.db"'));
       await refused();
+      // A list that is whole, and names a file outside of the backup.
+      const { sum, ...whole } = JSON.parse(text);
+      const outside = { ...whole, files: [...whole.files, { ...whole.files[0], path: '../checkpoint.db' }] };
+      await copyFile(join(folder, 'checkpoint.db'), join(job.folder, 'checkpoint.db'));
+      await writeFile(list, JSON.stringify({ ...outside, sum: crc32(JSON.stringify(outside)) }));
+      await refused();
+      const newer = { ...whole, version: whole.version + 1 };
+      await writeFile(list, JSON.stringify({ ...newer, sum }));
+      await refused('BACKUP_NEWER');
       await rm(list);
       await refused('BACKUP_MISSING');
       await writeFile(list, text);
