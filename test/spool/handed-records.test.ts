@@ -48,6 +48,12 @@ it.each<[string, () => unknown, string]>([
     'a\n1970-01-01T00:00:00.000Z\n',
   ],
   ['bytes of another realm', () => [another('new Uint8Array([97, 10, 49, 10])')], 'a\n1\n'],
+  ['a single column without a name', () => [{ '': 'x' }], '""\nx\n'],
+  [
+    'a key that hides an accessor of its class',
+    () => [Object.defineProperty(new Row(), 'id', { value: 7, enumerable: true })],
+    'name,id\nA,7\n',
+  ],
 ])('copies %s', async (_, give, text) => {
   expect(await copied(give())).toBe(text);
 });
