@@ -65,6 +65,8 @@ const hints: Readonly<Record<string, (facts: ErrorFacts) => string>> = {
     'correct user and password in state, or let the server accept this user from this machine',
   STATE_DATABASE_MISSING: () => 'correct the database in state, or create it',
   STATE_DATABASE_DENIED: () => 'give the role that right: docs/many-machines.md lists what it needs',
+  STATE_DATABASE_ENCODING: () =>
+    'create a database with the encoding UTF8 (createdb --encoding=UTF8 --template=template0 NAME), and set state to it',
   STATE_DATABASE_POOLED: () =>
     'set the pooler to session mode (pool_mode = session), or set state to the address of the database itself',
   STATE_DRIVER_MISSING: () => 'npm install pg, beside foliopipe',

@@ -5,7 +5,7 @@
 import { ConfigError, LockedError } from '../../errors.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import { databasePooled } from './translate-state-error.js';
+import { databasePooled, expectEncoding } from './translate-state-error.js';
 
 const SCHEMA = 'foliopipe';
 
@@ -24,6 +24,10 @@ const running: Prepared<{ pipeline: string }> = statement(
   `SELECT pipeline FROM ${SCHEMA}.leases WHERE until > clock_timestamp() LIMIT 1`,
 );
 
+const readEncoding: Prepared<{ encoding: string }> = statement(
+  "SELECT current_setting('server_encoding') AS encoding",
+);
+
 /** The version of the tables; 0 if there are none. */
 export async function schemaVersion(session: PostgresSession): Promise<number> {
   const [tables] = await session.query(hasTables, {}, true);
@@ -33,8 +37,8 @@ export async function schemaVersion(session: PostgresSession): Promise<number> {
 /**
  * Runs the missing migrations, all in one transaction. A second call changes nothing.
  * @param migrations SQL, oldest first.
- * @throws ConfigError `CHECKPOINT_NEWER`; LockedError `STATE_IN_USE` when the tables are of an older version and a
- *   pipeline is running.
+ * @throws ConfigError `CHECKPOINT_NEWER`, `STATE_DATABASE_ENCODING`; LockedError `STATE_IN_USE` when the tables are of an
+ *   older version and a pipeline is running.
  */
 export async function migrate(session: PostgresSession, migrations: readonly string[]): Promise<void> {
   if ((await schemaVersion(session)) === migrations.length) return;
@@ -50,7 +54,8 @@ export async function migrate(session: PostgresSession, migrations: readonly str
     const version = (await query(readVersion))[0]!.version;
     refuseNewer(session.place, version, migrations.length);
     if (version === migrations.length) return;
-    if (version > 0) {
+    if (version === 0) expectEncoding(session.place, (await query(readEncoding))[0]!.encoding);
+    else {
       // No process takes a lease meanwhile. One of an older version that waits for the lock checks the version when it
       // has its lease.
       await query(lockLeases);

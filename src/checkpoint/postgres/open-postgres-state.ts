@@ -71,8 +71,8 @@ export interface OpenOptions {
 
 /**
  * Opens the state for writing and migrates its tables.
- * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`,
- *   `STATE_MOVED`, `STATE_COPY_UNFINISHED`; LockedError `STATE_IN_USE`
+ * @throws ConfigError `STATE_DATABASE_MISSING`, `STATE_DATABASE_REFUSED`, `STATE_DATABASE_ENCODING`,
+ *   `STATE_DRIVER_MISSING`, `CHECKPOINT_NEWER`, `STATE_MOVED`, `STATE_COPY_UNFINISHED`; LockedError `STATE_IN_USE`
  * @throws TroubleError `STATE_DATABASE_LOST`, `STATE_DATABASE_FAILED`, `STATE_DATABASE_FULL`,
  *   `STATE_DATABASE_READ_ONLY`, and ConfigError `STATE_DATABASE_DENIED`; these also from every method
  */
