@@ -1,61 +1,45 @@
 /**
- * The tables that a state in SQLite and one in Postgres have in common, in an order in which rows refer to earlier
- * ones.
+ * The tables that are copied between a state in SQLite and one in Postgres: those of checkpoint.db, as its migrations make
+ * them. Postgres has the same columns, and a few more that it derives.
  */
+import { openSqlite } from '../../sqlite-driver.js';
+import { migrations } from '../sqlite/migrations/index.js';
 
 export interface CopiedTable {
   readonly name: string;
-  /** In both databases; what Postgres derives from them is not listed. */
+  /** Without those that a database derives from others. */
   readonly columns: readonly string[];
   /** The columns of its key, by which its rows are ordered; none: the order of insertion. */
-  readonly key: readonly string[];
+  readonly key: readonly { readonly name: string; readonly isText: boolean }[];
 }
 
-/** @param columns and key: names, separated by blanks. */
-function table(name: string, columns: string, key: string): CopiedTable {
-  return { name, columns: wordsIn(columns), key: wordsIn(key) };
+let known: readonly CopiedTable[] | undefined;
+
+/** In an order in which rows refer to earlier ones: that in which the tables were made. */
+export function copiedTables(): readonly CopiedTable[] {
+  known ??= readTables();
+  return known;
 }
 
-function wordsIn(text: string): readonly string[] {
-  return text.match(/\w+/g) ?? [];
+function readTables(): readonly CopiedTable[] {
+  const empty = openSqlite(':memory:');
+  for (const sql of migrations) empty.exec(sql);
+  const names = empty
+    .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
+    .pluck()
+    .all();
+  const tables = names.map((name) => {
+    const columns = empty.pragma(`table_info(${name})`) as { name: string; type: string; pk: number }[];
+    const key = columns
+      .filter(({ pk }) => pk > 0)
+      .sort((a, b) => a.pk - b.pk)
+      .map((column) => ({ name: column.name, isText: column.type === 'TEXT' }));
+    // The order of runs is that in which they began.
+    return { name, columns: columns.map((column) => column.name), key: name === 'runs' ? [] : key };
+  });
+  empty.close();
+  return tables;
 }
-
-export const copiedTables: readonly CopiedTable[] = [
-  table(
-    'runs',
-    `id pipeline service label source frozen canary choice created_at state chunks columns join_way round rehearsal
-      mixed publication partial withheld confirmed finished_at pruned_at`,
-    '',
-  ),
-  table(
-    'chunks',
-    `run number round first_record last_record records start_file start_offset end_file end_offset bytes sha256 state
-      attempt folio cut_at submitted_at finished_at downloaded_at successful failed cause refusal`,
-    'run number',
-  ),
-  table('picked_records', 'run chunk numbers', 'run chunk'),
-  table(
-    'uploads',
-    `run chunk attempt file_name records state doubt folio local service_records started_at day ended_at`,
-    'run chunk attempt',
-  ),
-  table('parts', 'run chunk file_status part bytes sha256 records', 'run chunk file_status part'),
-  table(
-    'stretches',
-    `run first_record last_record records end_file end_offset work_end sha256 successful failed unprocessed indistinct
-      reused_successful reused_failed duplicate_successful duplicate_failed duplicate_unprocessed skipped reasons
-      merged_at`,
-    'run first_record',
-  ),
-  table('pipeline_columns', 'pipeline service columns', 'pipeline service'),
-  table('searches', 'run record state values started_at day', 'run record'),
-  table('single_searches', 'id pipeline service state local started_at day', 'id'),
-  table('spending', 'pipeline day run records', 'pipeline day run'),
-  table('publications', 'pipeline number run path bytes sha256 stamp night', 'pipeline number'),
-  table('loads', 'run load', 'run'),
-  table('output_uploads', 'name upload', 'name'),
-  table('segments', 'id run newest segment', 'id'),
-];
 
 /** Names of columns are quoted, because some are words of SQL. */
 export function quoted(columns: readonly string[]): string {

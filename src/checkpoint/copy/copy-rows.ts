@@ -52,7 +52,7 @@ export async function sumRows(
   onPage?: (table: CopiedTable, rows: readonly CopiedRow[]) => Promise<void>,
 ): Promise<readonly TableSum[]> {
   const sums: TableSum[] = [];
-  for (const table of copiedTables) {
+  for (const table of copiedTables()) {
     const sum = createSum(table);
     await state.read(table, async (rows) => {
       sum.add(rows);

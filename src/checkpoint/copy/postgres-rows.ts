@@ -8,11 +8,6 @@ import type { CopiedRow, NewStateRows, StateRows } from './copy-rows.js';
 /** A statement may have 65,535 values. */
 const PAGE = 100;
 
-/** Key columns of text are in the order of their bytes, as they are in SQLite. */
-const NUMBERS: ReadonlySet<string> = new Set([
-  ...['number', 'chunk', 'attempt', 'part', 'record', 'first_record'],
-]);
-
 /** Columns of a run that Postgres takes from its source, for its indexes. */
 const OF_SOURCE = ['source_sha256', 'record_limit'];
 
@@ -20,9 +15,6 @@ function valuesOfSource(row: CopiedRow, { columns }: CopiedTable): readonly Valu
   const { sha256, limit } = JSON.parse(String(row[columns.indexOf('source')])) as Source;
   return [sha256, limit ?? null];
 }
-
-/** Columns that are in Postgres alone, by table. */
-export const derivedColumns: Readonly<Record<string, readonly string[]>> = { runs: ['nth', ...OF_SOURCE] };
 
 /** The tables that hold files. They are copied file by file, not as rows. */
 const FILES = ['part_files', 'part_pieces', 'shared_files', 'shared_pieces'];
@@ -59,15 +51,14 @@ export function postgresRows(session: PostgresSession): NewStateRows {
 export function addedRows(query: Query): NewStateRows {
   /** By table, in the order in which they were written. */
   const written = new Map<string, Set<Value>>();
-  const columnOf = ({ key: [first = 'id'] }: CopiedTable) => first;
+  const columnOf = ({ key }: CopiedTable) => key[0]?.name ?? 'id';
   const insertion = createInsertion();
   return {
     read: async (table, onPage) => {
       const { name, columns } = table;
       const column = columnOf(table);
-      const order = table.key.length === 0 ? 'nth' : orderOf(table);
       const rows: Prepared<Record<string, CopiedRow[number]>> = statement(
-        `SELECT ${quoted(columns)} FROM ${name} WHERE "${column}" = @value ORDER BY ${order}`,
+        `SELECT ${quoted(columns)} FROM ${name} WHERE "${column}" = @value ORDER BY ${orderOf(table)}`,
       );
       for (const value of written.get(name) ?? []) {
         await onPage((await query(rows, { value })).map((row) => columns.map((one) => row[one]!)));
@@ -88,7 +79,9 @@ export function addedRows(query: Query): NewStateRows {
 
 /** Which of these pipelines have rows in a state. */
 export async function pipelinesThere(query: Query, pipelines: readonly string[]): Promise<readonly string[]> {
-  const names = copiedTables.filter(({ columns }) => columns.includes('pipeline')).map(({ name }) => name);
+  const names = copiedTables()
+    .filter(({ columns }) => columns.includes('pipeline'))
+    .map(({ name }) => name);
   const all = names.map((name) => `SELECT pipeline FROM ${name}`).join(' UNION ');
   const found: Prepared<{ pipeline: string }> = statement(`SELECT pipeline FROM (${all}) AS rows ORDER BY 1`);
   return (await query(found)).map(({ pipeline }) => pipeline).filter((name) => pipelines.includes(name));
@@ -97,7 +90,7 @@ export async function pipelinesThere(query: Query, pipelines: readonly string[])
 /** The pipelines that have rows in a state. */
 export async function pipelinesOfRows(state: StateRows): Promise<readonly string[]> {
   const found = new Set<string>();
-  for (const table of copiedTables) {
+  for (const table of copiedTables()) {
     const at = table.columns.indexOf('pipeline');
     if (at < 0) continue;
     await state.read(table, async (rows) => {
@@ -120,7 +113,7 @@ export async function emptyState(session: PostgresSession): Promise<void> {
 }
 
 function tables(): readonly string[] {
-  return [...copiedTables.map(({ name }) => name), ...FILES];
+  return [...copiedTables().map(({ name }) => name), ...FILES];
 }
 
 /** Makes statements that add rows, each once: the server keeps a prepared statement until its connection ends. */
@@ -145,7 +138,8 @@ function createInsertion() {
   };
 }
 
+/** Key columns of text are in the order of their bytes, as they are in SQLite. */
 function orderOf({ key }: CopiedTable): string {
   if (key.length === 0) return 'nth';
-  return key.map((column) => (NUMBERS.has(column) ? `"${column}"` : `"${column}" COLLATE "C"`)).join(', ');
+  return key.map(({ name, isText }) => `"${name}"${isText ? ' COLLATE "C"' : ''}`).join(', ');
 }

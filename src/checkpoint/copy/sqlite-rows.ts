@@ -15,7 +15,8 @@ const PAGE = 500;
 
 /** @param connection to a database of this version. */
 export function sqliteRows(connection: Database): NewStateRows {
-  const orderOf = ({ key }: CopiedTable) => (key.length === 0 ? 'rowid' : quoted(key));
+  const orderOf = ({ key }: CopiedTable) =>
+    key.length === 0 ? 'rowid' : quoted(key.map(({ name }) => name));
   return {
     read: async (table, onPage) => {
       const { name, columns } = table;

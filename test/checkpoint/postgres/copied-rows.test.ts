@@ -15,7 +15,7 @@ const prepared: Prepared<{ count: number }> = statement(
 it('take no more memory of the server for each page', async () => {
   const session = await openStateConnection(shared.database);
   const rows = postgresRows(session);
-  const spending = copiedTables.find(({ name }) => name === 'spending')!;
+  const spending = copiedTables().find(({ name }) => name === 'spending')!;
   for (const page of [0, 1, 2, 3]) {
     const of = (at: number) => ['nightly', `2026-11-${page}`, `r${at}`, at] as const;
     await rows.write(
@@ -29,4 +29,15 @@ it('take no more memory of the server for each page', async () => {
     { rows: 1_000 },
   ]);
   await session.close();
+});
+
+it('have all columns of a state in SQLite, and no others than those that Postgres derives', async () => {
+  for (const { name, columns } of copiedTables()) {
+    const rows = await shared.database.query(
+      "SELECT column_name::text AS name FROM information_schema.columns WHERE table_schema = 'foliopipe' AND table_name = $1",
+      [name],
+    );
+    const derived = name === 'runs' ? ['nth', 'source_sha256', 'record_limit'] : [];
+    expect(rows.map((row) => String(row.name)).sort(), name).toEqual([...columns, ...derived].sort());
+  }
 });
