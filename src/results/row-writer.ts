@@ -58,7 +58,8 @@ export function createRowWriter(options: RowOptions, tables?: TableMemory<RowsEx
       const reasons = reasonsOf(sources, columns, sentColumns);
       const lineages = sources.map((one) => {
         if (!layout.lineage) return NO_LINEAGE;
-        return isSkipped(one) ? SKIPPED_LINEAGE : lineageOf(one, run);
+        // Nothing was paid for a blank record: its cells are empty, and so is its number.
+        return lineageOf(one, isSkipped(one) ? '' : run);
       });
       const parts = sources.map((one, at) =>
         one.origin === 'fixed'
@@ -218,8 +219,6 @@ interface RowLineage {
 }
 
 const NO_LINEAGE: RowLineage = { head: NOTHING, end: NOTHING };
-/** Nothing was paid for a blank record: its cells are empty, and so is its number. */
-const SKIPPED_LINEAGE: RowLineage = { head: Buffer.from(',,,,'), end: Buffer.from(',') };
 
 function lineageOf({ run, folio, part, answeredAt }: Lineage, thisRun: string): RowLineage {
   const out = new ByteWriter(128);

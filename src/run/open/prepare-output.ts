@@ -22,13 +22,15 @@ import type { RunOptions } from '../run-options.js';
 import { type OpenState, type StateContext, waitForLock } from './open-state.js';
 import type { Releasers } from './releasers.js';
 
-/** An output that this process may put in place. */
-interface PreparedOutput extends HeldLock {
-  /**
-   * Checks that nobody else has written the output meanwhile, or may write it now.
-   * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED`, `OUTPUT_OF_OTHER_PIPELINE`.
-   */
-  expectOurs(): Promise<void>;
+/** Where outputs are put, and what locks them. */
+interface OutputPlace {
+  readonly store: OutputStore;
+  /** The locks of outputs, if the machines share them. */
+  readonly outputs: PipelineLock | undefined;
+  /** Whether foliopipe itself puts outputs in place; on a local disk they can be locked. */
+  readonly isLocal: boolean;
+  readonly stateDir: string;
+  readonly logger: Logger;
 }
 
 /**
@@ -46,25 +48,21 @@ export function createGuardedOutput(
   }: Pick<OpenState, 'lock' | 'outputs'> & { readonly store: OutputStore },
   releasers: Releasers,
 ): { readonly prepareOutput: (path: string) => Promise<void>; readonly output: OutputStore } {
-  const prepared = new Map<string, PreparedOutput>();
+  const prepared = new Map<string, HeldLock>();
   const place = { store, outputs, isLocal: output === undefined, stateDir, logger: context.logger };
   const prepare = async (path: string) => {
     if (prepared.has(path)) return;
     const writer = { pipeline, isTrial: service.embedded };
-    const lock: PipelineLock = {
-      take: async (_, holder) => {
-        const one = await prepareOutput(place, writer, path, holder);
-        prepared.set(path, one);
-        return one;
-      },
-    };
+    const lock: PipelineLock = { take: (_, holder) => prepareOutput(place, writer, path, holder) };
     const wait = options.waitLock ?? 0;
     const holder = holderHere(options.holder, context.clock.now());
     const { onProgress } = options;
-    releasers.add(await waitForLock(lock, { pipeline, holder, wait, onProgress }, context));
+    const one = await waitForLock(lock, { pipeline, holder, wait, onProgress }, context);
+    prepared.set(path, one);
+    releasers.add(one);
   };
   const expectOurs = async () => {
-    for (const one of prepared.values()) await one.expectOurs();
+    for (const one of prepared.values()) await one.expectHeld?.();
     await pipelineLock.expectHeld?.();
   };
   return { prepareOutput: prepare, output: createWatchedStore(store, expectOurs) };
@@ -73,49 +71,36 @@ export function createGuardedOutput(
 /**
  * Checks the place of an output, prepares it, and locks it.
  * @param path the path of the output.
- * @param outputs the locks of outputs, if the machines share them.
- * @param isLocal whether foliopipe itself puts outputs in place; on a local disk they can be locked.
- * @returns the output. It is locked if the machines share the locks of outputs, or if it is on a local disk.
+ * @returns its lock. It holds nothing if the machines share no locks of outputs and the output is not on a local disk.
+ *   `expectHeld` also checks that no other pipeline has published there meanwhile (`OUTPUT_OF_OTHER_PIPELINE`).
  * @throws LockedError `OUTPUT_LOCKED`; ConfigError `OUTPUT_LOCK_FAILED` and the errors of `checkOutput`.
  */
 async function prepareOutput(
-  {
-    store,
-    outputs,
-    isLocal,
-    stateDir,
-    logger,
-  }: {
-    readonly store: OutputStore;
-    readonly outputs: PipelineLock | undefined;
-    readonly isLocal: boolean;
-    readonly stateDir: string;
-    readonly logger: Logger;
-  },
+  { store, outputs, isLocal, stateDir, logger }: OutputPlace,
   writer: OutputWriter,
   path: string,
   holder: LockHolder,
-): Promise<PreparedOutput> {
+): Promise<HeldLock> {
   refuseFolder(store, path);
   const names = outputNames(path, stateDir);
   await store.check(names, []);
   await store.prepare(names);
   const named = { ...holder, command: `${holder.command}, pipeline ${writer.pipeline}` };
   const lock = await takeLock();
-  const expectOurs = async () => {
-    await lock.expectHeld();
+  const expectHeld = async () => {
+    await lock.expectHeld?.();
     // Read under the lock: another pipeline may just have published.
     await refuseOtherPipeline(store, path, writer);
   };
   try {
-    await expectOurs();
-    return { expectOurs, close: () => lock.close() };
+    await expectHeld();
+    return { expectHeld, close: () => lock.close() };
   } catch (error) {
     await lock.close().catch(() => undefined);
     throw error;
   }
 
-  async function takeLock(): Promise<WatchedLock> {
+  async function takeLock(): Promise<HeldLock> {
     if (outputs !== undefined) return lockShared(outputs, path, named);
     return isLocal && !isS3(path) ? lockLocal(path, named, logger) : noLock;
   }
@@ -136,7 +121,7 @@ function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
 
 /**
  * The store. Before each change it checks whether this process may still make it.
- * @param expectOurs as that of `PreparedOutput`.
+ * @param expectOurs throws if it may not.
  */
 function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>): OutputStore {
   return {
@@ -165,16 +150,12 @@ function createWatchedStore(store: OutputStore, expectOurs: () => Promise<void>)
   };
 }
 
-interface WatchedLock extends HeldLock {
-  expectHeld(): Promise<void>;
-}
-
-const noLock: WatchedLock = { expectHeld: async () => undefined, close: async () => undefined };
+const noLock: HeldLock = { close: async () => undefined };
 
 /** Takes a lease, which a process on another machine sees too. */
-async function lockShared(outputs: PipelineLock, path: string, holder: LockHolder): Promise<WatchedLock> {
+async function lockShared(outputs: PipelineLock, path: string, holder: LockHolder): Promise<HeldLock> {
   try {
-    return { ...noLock, ...(await outputs.take(path, holder)) };
+    return await outputs.take(path, holder);
   } catch (error) {
     if (!(error instanceof LeaseHeldError)) throw error;
     const { pid, command, since } = error.facts;
@@ -188,7 +169,7 @@ async function lockShared(outputs: PipelineLock, path: string, holder: LockHolde
   }
 }
 
-async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<WatchedLock> {
+async function lockLocal(path: string, holder: LockHolder, logger: Logger): Promise<HeldLock> {
   const failed = (cause: unknown) => {
     throw lockFailed(path, cause);
   };
