@@ -54,6 +54,7 @@ it.each([
   [['run'], /no foliopipe\.yaml here/],
   [['run', 'missing.yaml'], /missing\.yaml/],
   [['frobnicate'], /unknown command 'frobnicate'/],
+  [['constructor'], /unknown command 'constructor'/],
   [['help', 'frobnicate'], /unknown command 'frobnicate'.*\n.*see the commands with: foliopipe --help/],
   [['state', 'help', 'frobnicate'], /unknown command 'frobnicate'.*\n.*: foliopipe state --help/],
   [[], /no command was given/],

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { Help } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { createProgram, rows } from '../../src/cli/program.js';
-import { GROUPS } from '../../src/cli/texts/report-failure.js';
+import { COMMANDS } from '../../src/cli/texts/complete-commands.js';
 
 const program = (...words: string[]) => createProgram(['node', 'foliopipe', ...words], () => undefined);
 
@@ -37,9 +37,13 @@ describe('a command', () => {
     expect(term.replace('[command] ', '')).toBe(`${name} ${usage}`);
   });
 
-  it.each(rows)('$name names its own commands in the hint after a wrong flag', async ({ name }) => {
+  it.each(rows)('$name is known to the texts that name commands, with its own commands', async ({ name }) => {
     const { commands } = (await program(name)).commands.find((command) => command.name() === name)!;
-    expect(commands.map((command) => command.name()).sort()).toEqual([...(GROUPS[name] ?? [])].sort());
+    expect(commands.map((command) => command.name()).sort()).toEqual([...COMMANDS.get(name)!].sort());
+  });
+
+  it('is in no text unless the program has it', () => {
+    expect([...COMMANDS.keys()].sort()).toEqual(rows.map(({ name }) => name).sort());
   });
 
   it.each(rows)('$name has examples, with flags that it knows', async ({ name, examples = [] }) => {

@@ -53,9 +53,36 @@ const KEYS: Readonly<Partial<Record<ConfigFlag['name'], string>>> = {
   '--state-dir': 'stateDir',
 };
 
+const GROUPS = {
+  runs: ['show', 'prune'],
+  state: ['backup', 'restore', 'copy'],
+  reuse: ['show', 'prune', 'forget', 'import'],
+  config: ['show'],
+};
+const OTHERS =
+  'init run submit collect plan status report publish load retry adopt abandon recover ledger search check enqueue worker fleet serve';
+
+/** Every command, with its own commands. `test/cli/program.test.ts` compares them with the program. */
+export const COMMANDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ...OTHERS.split(' ').map((name): [string, string[]] => [name, []]),
+  ...Object.entries(GROUPS),
+]);
+
+/** Commands that take no config, or only with some of their flags. */
+const TAKE_NONE = ['init', 'config', 'serve', 'enqueue'];
+const takesConfig = [...COMMANDS]
+  .filter(([name]) => !TAKE_NONE.includes(name))
+  // Of those with commands of their own, only `runs` does something alone.
+  .map(([name, own]) =>
+    own.length === 0 ? name : `${name}(?: (?:${own.join('|')}))${name === 'runs' ? '?' : ''}`,
+  );
+const typed = [...takesConfig, 'enqueue --(?:again|dismiss|remove)', 'enqueue(?= --schedule)'].join('|');
+
 /** Skips "the next foliopipe run", which is not a command to type. The second group is what follows the name. */
-const commandInText =
-  /(?<![\w./-]|the next )(foliopipe (?:run|submit|collect|plan|status|report|publish|retry|adopt|abandon|recover|ledger|search|check|load|runs(?: prune| show)?|state (?:backup|restore|copy)|reuse (?:show|prune|forget|import)|fleet|worker|enqueue --(?:again|dismiss|remove)|enqueue(?= --schedule)))(?![\w/-])((?:(?!foliopipe )[^;,\n`])*)/g;
+const commandInText = new RegExp(
+  `(?<![\\w./-]|the next )(foliopipe (?:${typed}))(?![\\w/-])((?:(?!foliopipe )[^;,\\n\`])*)`,
+  'g',
+);
 
 /** Whether a command takes a flag. Those without `--limit` name a sample by its run. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {

@@ -6,7 +6,13 @@ import type { Command } from 'commander';
 import type { Config } from '../../../pipelines/index.js';
 import type { RunJob } from '../../fleet/job.js';
 import { shownSetting } from '../../hide-secrets.js';
-import { type ConfigFlag, completeCommands, completeRehearsed, keyOf } from './complete-commands.js';
+import {
+  COMMANDS,
+  type ConfigFlag,
+  completeCommands,
+  completeRehearsed,
+  keyOf,
+} from './complete-commands.js';
 import { withPagePaths } from './page-paths.js';
 import { isRehearsal, withoutNew } from './resume-command.js';
 
@@ -155,8 +161,10 @@ export function asStarted(text: string): string {
   return typed.isByNpm ? text.replaceAll(anyCommand, 'npx $&') : text;
 }
 
-const anyCommand =
-  /(?<![\w./-]|the next |npx )foliopipe (?=(?:init|run|submit|collect|plan|status|runs|report|publish|load|retry|adopt|abandon|recover|state|reuse|ledger|search|check|config|enqueue|worker|fleet|serve|--help)(?![\w-]))/g;
+const anyCommand = new RegExp(
+  `(?<![\\w./-]|the next |npx )foliopipe (?=(?:${[...COMMANDS.keys(), '--help'].join('|')})(?![\\w-]))`,
+  'g',
+);
 
 /** Whether npm was asked to start foliopipe itself, and not, for example, a test runner that calls it. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {

@@ -15,6 +15,7 @@ import { safeJson } from '../../text.js';
 import { openLogFile } from '../log-file.js';
 import { stderr, writeJson } from '../output.js';
 import { hideSecrets } from '../redact.js';
+import { COMMANDS } from './complete-commands.js';
 import {
   asStarted,
   isOfWorker,
@@ -111,14 +112,6 @@ function wordAfterHelp([, , ...words]: readonly string[]): string | undefined {
 const TOKEN_HINT =
   'set the variable FOLIOPIPE_TOKEN, or name a file with service.tokenFile: all users of this machine can see what is typed';
 
-/** Commands that have commands of their own. */
-export const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  runs: ['show', 'prune'],
-  state: ['backup', 'restore', 'copy'],
-  reuse: ['show', 'prune', 'forget', 'import'],
-  config: ['show'],
-};
-
 /** Advice for too many arguments, for the commands whose argument is not a config. */
 const SEVERAL: Readonly<Record<string, string>> = {
   init: 'several files are one source: name them by a pattern in quotes; ',
@@ -126,9 +119,9 @@ const SEVERAL: Readonly<Record<string, string>> = {
 };
 
 function usageHint(code: string, [, , word = '', second = '']: readonly string[]): string {
-  const command = GROUPS[word]?.includes(second) ? `${word} ${second}` : word;
-  const isKnown =
-    /^[a-z]+$/.test(word) && (code !== 'commander.unknownCommand' || Object.hasOwn(GROUPS, word));
+  const own = COMMANDS.get(word) ?? [];
+  const command = own.includes(second) ? `${word} ${second}` : word;
+  const isKnown = /^[a-z]+$/.test(word) && (code !== 'commander.unknownCommand' || own.length > 0);
   if (!isKnown) return 'see the commands with: foliopipe --help';
   const several =
     code === 'commander.excessArguments' ? (SEVERAL[word] ?? 'name several configs with a -c each; ') : '';
