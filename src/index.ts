@@ -78,7 +78,7 @@ export type {
 } from './load/load-target.js';
 export { type PrintDialect, printDialects } from './load/print/print-load.js';
 export type { Logger } from './logger.js';
-export { type NotifyOptions, notifyEnd } from './notify/notify-end.js';
+export { type NotifyOptions, notifyEnd, receiversOf } from './notify/notify-end.js';
 export {
   describeEnd,
   type EndError,

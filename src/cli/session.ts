@@ -9,6 +9,7 @@ import {
   type Run,
   type RunOptions,
   type RunSummary,
+  receiversOf,
   type ServiceNeeds,
   settingsToGoOn,
   sourceToGoOn,
@@ -16,7 +17,6 @@ import {
   unfinishedRun,
 } from '../../pipelines/index.js';
 import { movedHint } from '../hints.js';
-import { presentTexts } from '../text.js';
 import { armFailpoint } from './arm-failpoint.js';
 import { type CommonOptions, lockHolder, readConfig } from './common-options.js';
 import { createLogger, warnLost } from './create-logger.js';
@@ -191,11 +191,8 @@ export async function runSession<T extends object>(
 }
 
 /** Shows what the command still waits for after its work has ended. */
-function showReporting(progress: Progress, { report: { textfile, webhook } }: Config): void {
-  const receivers = presentTexts([
-    textfile !== null && 'report.textfile',
-    webhook !== null && 'report.webhook',
-  ]);
+function showReporting(progress: Progress, { report }: Config): void {
+  const receivers = receiversOf(report);
   if (receivers.length > 0) progress.showStep(`reporting how the run ended: ${receivers.join(', ')}`);
 }
 

@@ -1,7 +1,7 @@
 /** Makes the database and the table of a load from the section `load`. Imports the code of a database when it is used. */
 import type { Config } from '../config/schema.js';
 import { ConfigError } from '../errors.js';
-import { type OutputLayout, outputColumns } from '../results/output-layout.js';
+import { type ColumnOrigin, columnsWithOrigin, type OutputLayout } from '../results/output-layout.js';
 import { showText } from '../text.js';
 import type { ColumnRole, LoadTable, LoadTarget, TargetOptions } from './load-target.js';
 
@@ -27,9 +27,6 @@ type LoadSettings = Pick<Config, 'pipeline' | 'load'> & {
   readonly source: Pick<Config['source'], 'key'>;
 };
 
-/** The roles of the columns between those of the source and those of the service: status, error code, error. */
-const OWN: readonly ColumnRole[] = ['status', 'reason', 'reason'];
-
 /**
  * @param layout of the output.
  * @param added the columns that the service adds, as far as they are known.
@@ -53,11 +50,14 @@ export function createLoadTable(
       },
     );
   }
-  const begin: readonly ColumnRole[] = [
-    ...layout.sourceColumns.map((name) => (names.includes(name) ? 'key' : 'source')),
-    ...OWN,
-    ...added.map(() => 'answer' as const),
-  ];
-  const columns = outputColumns(layout, added).map((name, at) => ({ name, role: begin[at] ?? 'lineage' }));
+  const roleOf = (name: string, from: ColumnOrigin): ColumnRole => {
+    if (from === 'source') return names.includes(name) ? 'key' : 'source';
+    if (from === 'foliopipe') return name === `${layout.prefix}status` ? 'status' : 'reason';
+    return from === 'service' ? 'answer' : 'lineage';
+  };
+  const columns = columnsWithOrigin(layout, added).map(({ name, from }) => ({
+    name,
+    role: roleOf(name, from),
+  }));
   return { pipeline, table, mode, onSchema, onRemoved, columns };
 }

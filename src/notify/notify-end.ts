@@ -15,6 +15,7 @@ import type { Logger } from '../logger.js';
 import { guardLogger } from '../progress/guard-listeners.js';
 import { formatDuration } from '../quantities.js';
 import { codeOf } from '../streams/system-error.js';
+import { presentTexts } from '../text.js';
 import { isEnd, type RunEnd } from './run-end.js';
 import { writeTextfile } from './write-textfile.js';
 
@@ -29,6 +30,11 @@ export interface NotifyOptions {
   readonly proxies?: Proxies | undefined;
   /** How long the webhook is tried. Default: 30 s in all, 10 s a try. */
   readonly times?: PostTimes | undefined;
+}
+
+/** The keys that say where an end is reported, without those that are null. */
+export function receiversOf({ textfile, webhook }: Config['report']): readonly string[] {
+  return presentTexts([textfile !== null && 'report.textfile', webhook !== null && 'report.webhook']);
 }
 
 const USUAL: PostTimes = { attempt: 10_000, all: 30_000, firstRetry: 1_000 };

@@ -3,10 +3,7 @@ import { ConfigError } from '../errors.js';
 import { lookalikeName } from '../nearest-name.js';
 import type { ColumnType, ColumnTypes } from '../output-format.js';
 import { showNames, showText, typedText } from '../text.js';
-import { type OutputLayout, outputColumns } from './output-layout.js';
-
-/** `foliopipe`: status, error code and error. */
-type ColumnOrigin = 'source' | 'foliopipe' | 'service' | 'lineage';
+import { type ColumnOrigin, columnsWithOrigin, type OutputLayout, outputColumns } from './output-layout.js';
 
 interface OutputColumn {
   readonly name: string;
@@ -14,25 +11,16 @@ interface OutputColumn {
   readonly from: ColumnOrigin;
 }
 
-/** Status, error code and error. */
-const OWN_COLUMNS = 3;
-
 /** @param added the columns that the service adds. */
 export function describeColumns(
   layout: OutputLayout,
   added: readonly string[],
   types: ColumnTypes,
 ): readonly OutputColumn[] {
-  const own = layout.sourceColumns.length + OWN_COLUMNS;
-  const originOf = (at: number): ColumnOrigin => {
-    if (at < layout.sourceColumns.length) return 'source';
-    if (at < own) return 'foliopipe';
-    return at < own + added.length ? 'service' : 'lineage';
-  };
-  return outputColumns(layout, added).map((name, at) => ({
+  return columnsWithOrigin(layout, added).map(({ name, from }) => ({
     name,
     type: Object.hasOwn(types, name) ? types[name]! : 'string',
-    from: originOf(at),
+    from,
   }));
 }
 

@@ -59,11 +59,17 @@ export const STATUS_COLUMNS = ['status', 'error_code', 'error'] as const;
 /** What has paid for the answer of a row, and when. */
 export const LINEAGE_COLUMNS = ['run', 'folio', 'part', 'record', 'answered_at'] as const;
 
+/** `foliopipe`: one of `STATUS_COLUMNS`. */
+export type ColumnOrigin = 'source' | 'foliopipe' | 'service' | 'lineage';
+
 /**
- * The names of the output's columns, in order.
+ * The output's columns, in order.
  * @param added the columns that the service adds.
  */
-export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
+export function columnsWithOrigin(
+  layout: OutputLayout,
+  added: readonly string[],
+): { readonly name: string; readonly from: ColumnOrigin }[] {
   const lineage = layout.lineage ? LINEAGE_COLUMNS : [];
   const taken: readonly string[] = [...STATUS_COLUMNS, ...lineage];
   // Renames a column of the service whose name is taken.
@@ -73,8 +79,19 @@ export function outputColumns(layout: OutputLayout, added: readonly string[]): s
     while (added.includes(name)) name = `service_${name}`;
     return name;
   };
-  const own = [...STATUS_COLUMNS, ...added.map(nameOf), ...lineage];
-  return [...layout.sourceColumns, ...own.map((column) => layout.prefix + column)];
+  const own = (columns: readonly string[], from: ColumnOrigin) =>
+    columns.map((column) => ({ name: layout.prefix + column, from }));
+  return [
+    ...layout.sourceColumns.map((name) => ({ name, from: 'source' as const })),
+    ...own(STATUS_COLUMNS, 'foliopipe'),
+    ...own(added.map(nameOf), 'service'),
+    ...own(lineage, 'lineage'),
+  ];
+}
+
+/** The names of the output's columns, in order. */
+export function outputColumns(layout: OutputLayout, added: readonly string[]): string[] {
+  return columnsWithOrigin(layout, added).map(({ name }) => name);
 }
 
 /** The output's first line. */

@@ -13,6 +13,7 @@ import {
   type RunMeasure,
   type RunOptions,
   type RunSummary,
+  receiversOf,
   summarizeRun,
 } from '../../../pipelines/index.js';
 import { hideSecrets } from '../redact.js';
@@ -30,19 +31,16 @@ interface EndNotifierOptions extends Pick<RunOptions, 'proxies' | 'signal'> {
   readonly logger: Logger;
 }
 
-/** Never throws. Does nothing if the config has no `report.textfile` and no `report.webhook`. */
+/** Never throws. Does nothing if the config names no receiver. */
 export function createEndNotifier(config: Config, { logger, ...options }: EndNotifierOptions): EndNotifier {
-  const { textfile, webhook } = config.report;
   const measure = createRunMeasure();
   const began = Date.now();
   let run: string | undefined;
   const notify = async (facts: Pick<Parameters<typeof describeEnd>[1], 'exitCode' | 'error' | 'summary'>) => {
-    if (textfile === null && webhook === null) return;
+    if (receiversOf(config.report).length === 0) return;
     const reader = (await openStateReader(config).catch(() => undefined)) ?? null;
     try {
       const summary = facts.summary ?? (reader && run ? await summaryOf(config, reader, run) : null);
-      // A sample is not reported: it is not the night's job.
-      if (summary?.sample != null) return;
       const thisProcess = measure.figures();
       const end = hideSecrets(
         describeEnd(config, { ...facts, summary, thisProcess, run, began, ended: Date.now() }),

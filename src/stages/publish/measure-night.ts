@@ -5,7 +5,7 @@ import { outputRows } from '../../delta/delta-rows.js';
 import { UntrustedError } from '../../errors.js';
 import { priceOf } from '../../report/origins.js';
 import { createPredictionCounter } from '../../results/count-predictions.js';
-import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
+import { createOutputLayout, outputColumns, STATUS_COLUMNS } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import type { Counts, Drift, Origins } from '../../types.js';
 
@@ -58,7 +58,7 @@ async function countPredictions(
   const status = layout.sourceColumns.length;
   const fieldOf = (name: string | null) => {
     const at = name === null ? -1 : columns.indexOf(name);
-    return at < 0 ? -1 : status + 3 + at;
+    return at < 0 ? -1 : status + STATUS_COLUMNS.length + at;
   };
   const counter = createPredictionCounter({ status, code: fieldOf(code), confidence: fieldOf(confidence) });
   try {
