@@ -54,11 +54,15 @@ export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 
   const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;
   const hint = message === NOT_UTF8 ? (isMarkedUtf8 ? MARKED_UTF8 : OTHER_THAN_UTF8) : HINTS[code];
   const check = code === 'SOURCE_FIELD_COUNT' ? `; or check the delimiter: ${delimiter}` : '';
+  if (message.endsWith(UNENDED)) return `${MAY_BE_CUT}${hint}${check}`;
   return `${isFirst ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${hint}${check}`;
 }
 
 const MAY_LACK_HEADER =
   'check that the first line is the header (source.skipLines skips lines before it, source.header names the columns of a file without one); or ';
+
+const MAY_BE_CUT =
+  'check that the file was written and copied completely: the records behind this one may be missing; or ';
 
 /** Whether a backslash may have been meant as the escape of a delimiter. */
 function isEscaped({ code, raw }: BadRecord): boolean {
@@ -70,7 +74,7 @@ const MAY_BE_ESCAPED = `if the backslash is there to escape a delimiter: write t
 const PLAIN = '; or set source.quote: none if the file quotes no field and its quotes are text';
 
 const HINTS: Readonly<Record<BadRecordCode, string>> = {
-  SOURCE_QUOTE_NOT_CLOSED: `close the quoted field in the file${PLAIN}`,
+  SOURCE_QUOTE_NOT_CLOSED: `check that the file is complete; or close the quoted field in it${PLAIN}`,
   SOURCE_QUOTE_MISPLACED: `quote the whole field and double the quotes within it${PLAIN}`,
   SOURCE_FIELD_COUNT: 'correct the record (is a field with a delimiter unquoted?)',
   SOURCE_NUL: 'remove the NUL bytes, or, if the file is UTF-16, set source.encoding, for example utf16le',
@@ -86,6 +90,8 @@ const OUR_HINTS: Partial<Readonly<Record<BadRecordCode, string>>> = {
   SOURCE_RECORD_TOO_LARGE:
     'raise chunks.maxBytes (a row must fit into one chunk), or leave long columns out of the source',
 };
+
+const UNENDED = ', and the file ends there without a line end';
 
 const NOT_UTF8 = 'bytes that are not UTF-8';
 
@@ -106,18 +112,20 @@ interface BadRecordFacts {
   readonly found: number;
   /** Offset of a misplaced quote in the record. */
   readonly quoteAt: number;
+  /** Whether the file ends in a record with a wrong number of fields, without a line end. */
+  readonly isUnended: boolean;
 }
 
 /** What is wrong with a record, without its position. */
 export function badRecordMessage(code: BadRecordCode, facts: BadRecordFacts): string {
-  const { fields, maxRecordBytes, transcoded, found, quoteAt } = facts;
+  const { fields, maxRecordBytes, transcoded, found, quoteAt, isUnended } = facts;
   switch (code) {
     case 'SOURCE_QUOTE_NOT_CLOSED':
       return 'a quoted field is never closed';
     case 'SOURCE_QUOTE_MISPLACED':
       return `the quote at byte ${quoteAt} of the record neither opens nor closes a field`;
     case 'SOURCE_FIELD_COUNT':
-      return `the number of fields is ${found}, not ${fields}`;
+      return `the number of fields is ${found}, not ${fields}${isUnended ? UNENDED : ''}`;
     case 'SOURCE_RECORD_TOO_LARGE':
       return `longer than the ${maxRecordBytes} bytes that a record may have`;
     case 'SOURCE_NUL':

@@ -283,9 +283,10 @@ export class RecordScan {
     const { file, fields, maxRecordBytes, firstLine, onBadRecord } = this.#options;
     const record = this.record++;
     if (onBadRecord === undefined) return;
-    const { found, problemAt } = counted === undefined ? this.#careful : { found: counted, problemAt: end };
+    const { found, problemAt, isUnended } =
+      counted === undefined ? this.#careful : { found: counted, problemAt: end, isUnended: false };
     const quoteAt = problemAt - start;
-    const facts = { fields, maxRecordBytes, transcoded: this.#isTranscoded, found, quoteAt };
+    const facts = { fields, maxRecordBytes, transcoded: this.#isTranscoded, found, quoteAt, isUnended };
     onBadRecord({
       code,
       file,

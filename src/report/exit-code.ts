@@ -89,7 +89,7 @@ export function failureText(failed: number, records: number, tolerate: number): 
  * @param newRun the command that begins a new run.
  */
 export function raiseToleranceHint(run: string, failed: number, records: number, newRun: string): string {
-  return `if so many may fail, foliopipe run --set failures.tolerate=${enoughTolerance(failed, records)} goes on with run ${run}; else remove the cause and start a new run: ${newRun}`;
+  return `if so many may fail, foliopipe run --set failures.tolerate=${enoughTolerance(failed, records)} goes on with run ${run}; else remove the cause and start a new run, which pays again: ${newRun}`;
 }
 
 /** A value of `failures.tolerate` with which this number of failed records is tolerated, such as `14.3%`. */

@@ -23,3 +23,9 @@ it('says record, line, byte, the beginning of the record, and what to correct', 
 it('leaves out a line that is not known', () => {
   expect(badRecordText({ ...bad, line: 0 })).toContain('record 12 (byte 345)');
 });
+
+it('of a record in which the file ends, without a line end, asks first whether the file is complete', () => {
+  const message = 'the number of fields is 3, not 5, and the file ends there without a line end';
+  const hint = badRecordHint({ ...bad, code: 'SOURCE_FIELD_COUNT', message }, readAs);
+  expect(hint).toMatch(/^check that the file was written and copied completely: .+; or correct the record/);
+});

@@ -117,6 +117,18 @@ describe('bad records', () => {
     ]);
   });
 
+  it('says of a record with too few or too many fields that the file ends there without a line end', async () => {
+    const unended = ', and the file ends there without a line end';
+    const messages = async (text: string) =>
+      (await scan(text, 2)).flatMap((one) => ('message' in one ? [one.message] : []));
+    expect(await messages('a,b\nc')).toEqual([`the number of fields is 1, not 2${unended}`]);
+    expect(await messages('a,b\nc\nd,e,"f"')).toEqual([
+      'the number of fields is 1, not 2',
+      `the number of fields is 3, not 2${unended}`,
+    ]);
+    expect(await messages('a,b\nc\n')).toEqual(['the number of fields is 1, not 2']);
+  });
+
   it('counts physical lines over quoted line ends and empty lines', async () => {
     const found = await scan('"a\nb",c\r\n\nd\n"e\n\nf",\xff\ng\n', 2, { firstLine: 2 });
     expect(found.map((f) => ('line' in f ? f.line : 0))).toEqual([0, 5, 0, 9]);

@@ -8,7 +8,7 @@ import { field } from './summary-field.js';
 interface Stand {
   readonly run: string;
   readonly pipeline: string;
-  /** Records to send. */
+  /** Records to send, and those to send again. */
   readonly records: number;
   /** Records that were accepted; those that were sent again count again. */
   readonly paid: number;
@@ -26,13 +26,13 @@ interface Stand {
 /** The state of a run; undefined if the run has ended, or is not known. */
 export function standOf(snapshot: ProgressSnapshot | undefined): Stand | undefined {
   if (snapshot?.state !== 'open') return undefined;
-  const { run, pipeline, toSend, byState, recordsByState: records, rehearsal } = snapshot;
+  const { run, pipeline, toSend, sentAgain, byState, recordsByState: records, rehearsal } = snapshot;
   const open = records.submitted + records.finished;
   const fetched = records.downloaded;
   return {
     run,
     pipeline,
-    records: toSend,
+    records: toSend + sentAgain,
     paid: fetched + open,
     fetched,
     open: { folios: byState.submitted + byState.finished, records: open },

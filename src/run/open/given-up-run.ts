@@ -190,7 +190,9 @@ export function waysFromChanged(
   const back = `${isFile ? 'put the old file back' : 'give the old content again'} to finish run ${run}`;
   if (givenUp === undefined)
     return `${back}; or start a new run: ${newRunCommand(false)}; nothing was paid for in run ${run}`;
-  return `${back}; or foliopipe run --set source.onChange=supersede fetches the answers of the open folios, and then starts a new run; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
+  const { boughtAgain } = givenUp;
+  const use = boughtAgain === null ? 'takes their answers' : `pays for all records again: ${boughtAgain}`;
+  return `${back}; or foliopipe run --set source.onChange=supersede fetches the open folios, and then starts a new run, which ${use}; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
 }
 
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */

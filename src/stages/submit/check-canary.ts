@@ -121,7 +121,7 @@ function unansweredError(
     'CANARY_UNANSWERED',
     `run ${run}: the canary, chunk ${number}, has no answer (${what}${folio === null ? '' : `, folio ${folio}`}), so nothing more is uploaded`,
     {
-      hint: `${begin}ask the service provider about it and start a new run: ${newRun}${again}`,
+      hint: `${begin}ask the service provider about it and start a new run, which pays again: ${newRun}${again}`,
       facts: { run, chunk: number, folio, cause: what },
     },
   );

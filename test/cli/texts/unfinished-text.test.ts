@@ -21,6 +21,12 @@ describe('standText', () => {
     );
   });
 
+  it('counts records that are sent again on both sides', () => {
+    expect(textOf({ recordsByState: { ...records, downloaded: 80 }, sentAgain: 25 })).toBe(
+      `${run}: 80 of 85 records are paid for, 80 of them are fetched`,
+    );
+  });
+
   it('names chunks that were given up, which are paid for too', () => {
     expect(textOf({ recordsByState: { ...records, downloaded: 50, unprocessed: 10 } })).toBe(
       `${run}: 50 of 60 records are paid for, 50 of them are fetched; 10 records are given up (paid for, or perhaps)`,

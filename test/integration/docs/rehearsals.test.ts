@@ -169,7 +169,7 @@ describe.each(nights.map((night, at) => [night.scene, night, at] as const))('%s'
     if (steps[0]!.exit === 9) {
       // Without a decision it would end in the same way again. No hint may lead to the real job.
       expect(first!.stderr).toContain(
-        `start a new run: foliopipe run nightly.yaml --rehearse ${scene} --new`,
+        `start a new run, which pays again: foliopipe run nightly.yaml --rehearse ${scene} --new`,
       );
       return;
     }

@@ -171,7 +171,7 @@ describe('a canary that does not pass', () => {
           exitCode: 9,
           code: 'CANARY_UNANSWERED',
           message: expect.stringContaining('FOLIO_LOST'),
-          hint: expect.stringContaining('start a new run: foliopipe run --new --yes;'),
+          hint: expect.stringContaining('start a new run, which pays again: foliopipe run --new --yes;'),
         });
       }
       expect(job.service.folios).toHaveLength(1);
