@@ -86,10 +86,15 @@ export function misconfiguredError(failure: Failure, facts: ErrorFacts): ConfigE
 /** Codes of Node for a certificate that is not valid at this time. */
 const OUT_OF_TIME: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID']);
 
-/** A part that cannot be read may stay unreadable: then a person may give its folio up. */
-function orGiveUp({ kind }: Failure, { operation, facts }: Call): string {
-  if (kind !== 'malformed' || operation !== 'download') return '';
-  return `;\nif folio ${facts.folio} stays unreadable, ask the service provider about it, or give it up: foliopipe abandon --run RUN --chunk CHUNK, with its run and chunk, which foliopipe status shows`;
+/** Statuses that may be about one part only; others are about the whole service. */
+const OF_ONE_PART: ReadonlySet<number> = new Set([404, 409, 410, 500]);
+
+/** A part that cannot be fetched may stay so: then a person may give its folio up. */
+function orGiveUp(failure: Failure, { operation, facts }: Call): string {
+  const isOfPart =
+    failure.kind === 'malformed' || (failure.kind === 'status' && OF_ONE_PART.has(failure.status));
+  if (!isOfPart || operation !== 'download') return '';
+  return `;\nif folio ${facts.folio} cannot be fetched later either, ask the service provider about it, or give it up: foliopipe abandon --run RUN --chunk CHUNK, with its run and chunk, which foliopipe status shows`;
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';

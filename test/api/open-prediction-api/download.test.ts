@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import type { DownloadRequest } from '../../../src/api/prediction-api.js';
-import { FolioLostError, RefusedError, UntrustedError } from '../../../src/errors.js';
+import { FolioLostError, type FoliopipeError, RefusedError, UntrustedError } from '../../../src/errors.js';
 import { cut, type Script, sendJson } from '../../fake-service/scripted-server.js';
 import { useScriptedClient } from '../../helpers/api/scripted-client.js';
 import { errorOf, noSignal, TOKEN } from '../../helpers/api/test-client.js';
@@ -176,3 +176,20 @@ test('an abort in the middle of a part ends with its reason', async () => {
     await errorOf(scripted.client.download({ ...PART, maxBytes: 5_000_000 }, stop, controller.signal)),
   ).toBe(reason);
 });
+
+test.each([
+  [404, true],
+  [409, true],
+  [500, true],
+  [503, false],
+])(
+  'a part that stays HTTP %i after an outage: the hint names its folio and abandon: %s',
+  async (status, names) => {
+    await open((response) => response.writeHead(status).end('<html>no</html>'), {
+      retry: { first: 1, max: 2, giveUpAfter: 30 },
+    });
+    const error = (await errorOf(download())) as FoliopipeError;
+    expect(error).toMatchObject({ code: 'SERVICE_UNAVAILABLE', facts: { status } });
+    expect(/folio F-1 cannot be fetched later either, .*: foliopipe abandon/s.test(error.hint!)).toBe(names);
+  },
+);
