@@ -28,11 +28,11 @@ import {
 } from '../../helpers/checkpoint/samples.js';
 import { ALL_STATES } from '../../helpers/checkpoint/walk-target.js';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openState, openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
 const newFolder = useFolder();
-const server = useOwnPostgres();
+const server = usePostgres();
 const shared = useStateDatabase(server);
 
 const holder = { pid: 4242, command: 'foliopipe run', since: 0 };

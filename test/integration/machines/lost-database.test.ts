@@ -2,14 +2,14 @@
 import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { openSite } from '../../helpers/postgres/machines.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openSilentNetwork } from '../../helpers/postgres/silent-network.js';
 import { spawnCli } from '../../helpers/processes/cli.js';
 import { useServe } from '../../helpers/service/serve.js';
 import { openUploadProxy } from '../../helpers/service/upload-proxy.js';
 
 const folder = useSharedFolder();
-const server = useOwnPostgres();
+const server = usePostgres();
 /** Its folios are not done before the database is gone. */
 const serve = useServe({ recordsPerSecond: 0.2 });
 

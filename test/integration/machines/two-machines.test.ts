@@ -10,7 +10,7 @@ import type { Failpoint } from '../../../src/failpoints.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding, sourceText } from '../../helpers/jobs/cli-job.js';
 import { endLeases, loseMachine, openSite } from '../../helpers/postgres/machines.js';
-import { useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, spawnCli } from '../../helpers/processes/cli.js';
 import { useServe } from '../../helpers/service/serve.js';
@@ -18,7 +18,7 @@ import { useServe } from '../../helpers/service/serve.js';
 const records = 60;
 const chunks = 6;
 const folder = useSharedFolder();
-const server = useOwnPostgres();
+const server = usePostgres();
 const serve = useServe({ segmentRecords: 7 });
 let unbroken: Buffer;
 

@@ -20,11 +20,11 @@ import { stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { readRaw, sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
-import { type Database, useOwnPostgres } from '../../helpers/postgres/postgres.js';
+import { type Database, usePostgres } from '../../helpers/postgres/postgres.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, spawnCli } from '../../helpers/processes/cli.js';
 
-const server = useOwnPostgres();
+const server = usePostgres();
 
 const sql = "select * from businesses where note <> 's3cret-word' order by id;";
 
