@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 import { openServe } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -55,7 +55,7 @@ describe('names of the source that would act on a terminal', () => {
       source: { columns: expect.arrayContaining([HOSTILE]) },
     });
     const log = path.join(job.folder, 'log');
-    const end = await runCli(['run', job.config, '--log-level', 'debug', '--log-file', log], {
+    const end = await callMain(['run', job.config, '--log-level', 'debug', '--log-file', log], {
       env: job.env,
     });
     expect(end.code, end.stderr).toBe(0);

@@ -57,7 +57,7 @@ describe('--json', () => {
 
   it('without it stdout is empty; a JSON log ends with the summary', async () => {
     const job = await createJob(await folder(), { pipeline: 'text', baseUrl: serve.url });
-    const first = await runCli(['run', job.config], { env: job.env });
+    const first = await callMain(['run', job.config], { env: job.env });
     expect(first, first.stderr).toMatchObject({ code: 0, stdout: '' });
     expect(first.stderr).toMatch(/rehearsal \S+ is done\n {2}output {4}.*enriched\.csv\s+\(60 records/);
     const second = await callMain(['run', job.config, '--log-format', 'json'], { env: job.env });
@@ -89,7 +89,7 @@ describe('the token', () => {
     const service = await openFakeService({ trouble: () => ({ kind: 'answer', status: 401, body }) });
     const job = await createJob(await folder(), { pipeline: 'repeated', baseUrl: service.url });
     const args = ['run', job.config, '--log-level', 'debug', '--log-file', join(job.folder, 'run.log')];
-    const end = await runCli(args, { env: job.env });
+    const end = await callMain(args, { env: job.env });
     expect(end).toMatchObject({ code: 7, stderr: expect.stringMatching(/the token \[token\] is not known/) });
     await expectNoToken(job, end);
     await service.close();
@@ -102,7 +102,7 @@ describe('the token', () => {
     const legacy = ['--set', `service.legacyBaseUrl=${service.url}`];
     for (const flags of [[], ['--json']]) {
       const args = ['search', job.config, ...legacy, '--name', 'Elm', ...flags];
-      const end = await runCli(args, { env: job.env });
+      const end = await callMain(args, { env: job.env });
       expect(end, end.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('238160') });
       await expectNoToken(job, end);
     }
@@ -120,7 +120,7 @@ describe('the token', () => {
 });
 
 /** Searches everything that a run leaves: state, chunks, parts, output, manifest, marker, log. */
-async function expectNoToken(job: Job, end: CliEnd): Promise<void> {
+async function expectNoToken(job: Job, end: Omit<CliEnd, 'signal'>): Promise<void> {
   expect(end.stdout + end.stderr).not.toContain(serveToken);
   expect(await filesUnder(job.folder)).toContain('state/checkpoint.db');
   expect(await filesHolding(job.folder, serveToken)).toEqual([]);

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { useFolder } from '../../helpers/folders/folders.js';
-import { runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useFolder();
 const flags = ['serve', '--port', '0', '--predictor', 'hash', '--token', 'demo'];
@@ -43,7 +44,7 @@ it('names folio and file of what is finished, as a console would', async () => {
 it('refuses invalid rules before it opens anything', async () => {
   const faults = join(await folder(), 'faults.yaml');
   await writeFile(faults, 'rules:\n  - on: search\n    fault: { stal: 10m }\n');
-  const { code, stdout, stderr } = await runCli([...flags, '--faults', faults], { cwd: await folder() });
+  const { code, stdout, stderr } = await callMain([...flags, '--faults', faults], { cwd: await folder() });
   expect(code).toBe(2);
   expect(stdout).toBe('');
   expect(stderr).toContain('unknown key "stal", did you mean stall?');

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob } from '../../helpers/jobs/cli-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { jsonLines, runCli } from '../../helpers/processes/cli.js';
+import { jsonLines } from '../../helpers/processes/cli.js';
 import { openServe, servedFolios } from '../../helpers/service/serve.js';
 
 const folder = useSharedFolder();
@@ -57,7 +57,7 @@ describe('submit and collect', () => {
     const serve = await openServe(dataDir, { recordsPerSecond: 200 });
     const settings = { concurrency: { folios: 2 } };
     const job = await createJob(await folder(), { pipeline: 'narrow', baseUrl: serve.url, settings });
-    const submitted = await runCli(['submit', '--label', 'a note', job.config], { env: job.env });
+    const submitted = await callMain(['submit', '--label', 'a note', job.config], { env: job.env });
     expect(submitted.code, submitted.stderr).toBe(0);
     const { stdout } = await callMain(['status', job.config, '--json'], { env: job.env });
     const { byState } = jsonLines(stdout).at(-1)!.chunks as { byState: Record<string, number> };

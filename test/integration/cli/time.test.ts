@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, runCli, spawnCli } from '../../helpers/processes/cli.js';
 import { openServe, servedFolios } from '../../helpers/service/serve.js';
 
@@ -24,7 +25,7 @@ it('stops at the deadline with exit 8, and the same command goes on without payi
   await serve.stop();
 
   serve = await openServe(data, { port: serve.port, recordsPerSecond: 0 });
-  const end = await runCli(['run', job.config, '--json'], { env: job.env });
+  const end = await callMain(['run', job.config, '--json'], { env: job.env });
   expect(end.code, end.stderr).toBe(0);
   await serve.stop();
   expect(servedFolios(data)).toHaveLength(chunks);
@@ -36,7 +37,7 @@ it('waits for the lock as long as --wait-lock says', async () => {
   const job = await createJob(await folder(), { pipeline: 'lock', baseUrl: serve.url });
   const holder = spawnCli(['run', job.config, '--log-level', 'debug'], { env: job.env });
   await holder.waitFor('stderr', /submitted as folio/);
-  const refused = await runCli(['run', job.config, '--wait-lock', '1s'], { env: job.env });
+  const refused = await callMain(['run', job.config, '--wait-lock', '1s'], { env: job.env });
   expect(refused.code, refused.stderr).toBe(11);
   expect(refused.stderr).toMatch(/waiting for the lock/);
 

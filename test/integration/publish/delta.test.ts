@@ -8,7 +8,7 @@ import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
 import { callMain } from '../../helpers/processes/call-main.js';
-import { killCliAt, runCli } from '../../helpers/processes/cli.js';
+import { killCliAt } from '../../helpers/processes/cli.js';
 
 const windows = [
   'after-digests-before-delta',
@@ -100,7 +100,7 @@ describe('the delta of three nights', () => {
       expect((await manifestOf(job)).delta.reason).toBe('first');
       await rm(job.output);
       await writeFile(job.source, sourceOf(second));
-      const { stderr } = await runCli(['run', job.file]);
+      const { stderr } = await callMain(['run', job.file]);
       const delta = await expectDelta(job, nights, 1);
       const told = await manifestOf(job);
       expect(stderr).toContain(

@@ -10,6 +10,7 @@ import { expectEnriched, expectSuccess } from '../../helpers/jobs/fake-service-j
 import { all, stopAt, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
 import { type SpooledJob, withSpooledJob } from '../../helpers/jobs/spooled-job.js';
+import { callMain } from '../../helpers/processes/call-main.js';
 import { jsonLines, killCliAt, runCli, spawnCli } from '../../helpers/processes/cli.js';
 
 const night = sourceText(60);
@@ -196,7 +197,7 @@ describe('on the command line', () => {
       const submitted = await runCli(['submit', job.file, '--source', '-'], { input: [night] });
       expect(submitted, submitted.stderr).toMatchObject({ code: 0 });
       // What is bought is collected without another look at standard input.
-      const end = await runCli(['collect', job.file, '--source', '-', '--json']);
+      const end = await callMain(['collect', job.file, '--source', '-', '--json']);
       expect(jsonLines(end.stdout).at(-1)).toMatchObject({ exitCode: 0, counts: { read: 60 } });
     });
   });

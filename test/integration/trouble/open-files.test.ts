@@ -8,7 +8,8 @@ import { describe, expect, it } from 'vitest';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
-import { jsonLines, nodeFlags, runCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, nodeFlags } from '../../helpers/processes/cli.js';
 
 const cli = fileURLToPath(new URL('../../../dist/bundle/cli.js', import.meta.url));
 const folder = useSharedFolder();
@@ -73,7 +74,7 @@ describe.skipIf(platform() !== 'linux')('a limit of open files', () => {
       });
       if (limit === 60) expect(stderr).toContain('the limit of open files is 60, and this run needs up to');
       expect(service.seen).toHaveLength(0);
-      expect(await runCli(['run', job.config], { env })).toMatchObject({ code: 0 });
+      expect(await callMain(['run', job.config], { env })).toMatchObject({ code: 0 });
       await service.close();
     },
   );

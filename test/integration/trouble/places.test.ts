@@ -26,7 +26,8 @@ import {
 } from '../../helpers/jobs/fake-service-job.js';
 import { all, behaviour, unbrokenOutput } from '../../helpers/jobs/interrupted-job.js';
 import { throwAt } from '../../helpers/jobs/throw-at.js';
-import { jsonLines, nodeFlags, runCli, spawnCli } from '../../helpers/processes/cli.js';
+import { callMain } from '../../helpers/processes/call-main.js';
+import { jsonLines, nodeFlags, spawnCli } from '../../helpers/processes/cli.js';
 
 const folder = useSharedFolder();
 
@@ -301,7 +302,7 @@ describe('two pipelines with one output', () => {
     const bought = () => service.folios.filter(({ fileName }) => fileName.startsWith('second-')).length;
 
     const args = ['submit', second!.config, '--json'];
-    const refused = await runCli(args, { env });
+    const refused = await callMain(args, { env });
     expect(refused.code, refused.stderr).toBe(11);
     expect(jsonLines(refused.stdout).at(-1)).toMatchObject({
       error: { code: 'OUTPUT_LOCKED', facts: { pid: running.pid, command: expect.stringMatching(/first/) } },
@@ -310,7 +311,7 @@ describe('two pipelines with one output', () => {
 
     running.kill('SIGKILL');
     await running.ended;
-    const end = await runCli(args, { env });
+    const end = await callMain(args, { env });
     expect(end.code, end.stderr).toBe(0);
     expect(bought()).toBe(6);
     const left = await readdir(path.dirname(first!.output));
@@ -414,7 +415,7 @@ it.runIf(mayMount)(
     // The estimate is passed, and the disk is as small as it says.
     const passed = await run('--yes');
     expect(jsonLines(passed.stdout).at(-1)).toMatchObject({ error: { code: 'DISK_FULL' } });
-    const end = await runCli(['run', job.config], { env: { ...job.env, FOLIOPIPE_TOKEN: service.token } });
+    const end = await callMain(['run', job.config], { env: { ...job.env, FOLIOPIPE_TOKEN: service.token } });
     expect(end.code, end.stderr).toBe(0);
     expect(service.folios.length).toBe(60);
     await service.close();
