@@ -118,9 +118,10 @@ export function inShellQuotes(word: string): string {
 
 /**
  * A delimiter in the name of a column: if it is the only column, the name is probably a header that was not split. The
- * comma is looked for last, because it is the most common in names.
+ * comma is looked for last, because it is the most common in names. `sep=;` is no header: Excel's line before it.
  * @param taken the delimiter with which the header was read.
  */
 export function delimiterIn(name: string, taken: string | undefined): string | undefined {
+  if (/^sep=.$/i.test(name)) return undefined;
   return [';', '\t', '|', ','].find((delimiter) => delimiter !== taken && name.includes(delimiter));
 }

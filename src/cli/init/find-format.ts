@@ -145,7 +145,9 @@ async function chooseSkipLines(
   { path, signal, ask, again }: AskedFile,
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
-  if (found.columns.length > 1 || format.skipLines !== undefined) return { found, format };
+  // Excel's line `sep=;`, read with the delimiter that it names, has two columns.
+  const isOneColumn = found.columns.length === 1 || found.columns[0] === 'sep=';
+  if (!isOneColumn || format.skipLines !== undefined) return { found, format };
   for (let skipLines = 1; skipLines <= MOST_LINES_BEFORE; skipLines++) {
     const further = { ...format, skipLines };
     const behind = await look(path, further, signal).catch(() => undefined);

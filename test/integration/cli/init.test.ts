@@ -254,6 +254,13 @@ describe('foliopipe init', () => {
       '--skip-lines 2',
       { skipLines: 2 },
     ],
+    [
+      "Excel's line that names the delimiter",
+      Buffer.from(`sep=;\r\n${text.replaceAll(',', ';')}`),
+      'after 1 line',
+      '--skip-lines 1',
+      { skipLines: 1 },
+    ],
   ])(
     'refuses a file with %s, and reads it with what the message names',
     async (_, content, told, cure, source) => {

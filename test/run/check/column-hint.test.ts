@@ -39,4 +39,6 @@ it('of a CSV asks for its header, and for the delimiter if that has made one col
   expect(await hintFor({ path: 'in.csv' }, ['id;title'])).toContain(
     "foliopipe plan --set 'source.delimiter=;' shows what is read then",
   );
+  // Excel's line that names the delimiter stands before the header.
+  expect(await hintFor({ path: 'in.csv' }, ['sep=;'])).toContain('source.skipLines');
 });
