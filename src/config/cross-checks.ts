@@ -183,7 +183,10 @@ function checkDelta({ output, source }: Sections, onProblem: OnProblem): void {
 function checkLoad({ load, source, output }: Sections, onProblem: OnProblem): void {
   if (!load) return;
   if (output && outputFormat(output.path) === 'parquet') {
-    onProblem('load', 'reads a CSV, and output.path ends in .parquet; write .csv, .csv.gz or .csv.zst');
+    onProblem(
+      'load',
+      'reads a CSV, and output.path ends in .parquet; write .csv, .csv.gz or .csv.zst, or leave load out: --set load=null',
+    );
   }
   if (/(?:^|\.)"?foliopipe_loads"?$/i.test(load.table)) {
     onProblem('load.table', 'is the table in which foliopipe records its loads; name another one');

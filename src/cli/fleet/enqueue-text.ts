@@ -46,7 +46,7 @@ export function enqueuedText(
 }
 
 const STALE =
-  '  its schedule differs from that of the config; register the new one with: foliopipe enqueue --schedule';
+  '  the schedule of its config is not the registered one; register it with: foliopipe enqueue --schedule';
 
 const STAYS =
   '; the run that a worker does now goes on, and its job waits again if the run must be repeated: then use --remove again';

@@ -166,9 +166,12 @@ const anyCommand = new RegExp(
   'g',
 );
 
-/** Whether npm was asked to start foliopipe itself, and not, for example, a test runner that calls it. */
+/** Whether npm was asked to start foliopipe itself, as `npm start` of a clone is, and not, for example, a test runner. */
 function isStartedByNpm({ npm_command, npm_lifecycle_script = '' }: NodeJS.ProcessEnv): boolean {
-  return npm_command !== undefined && /(?:^|[\s;&|'"])foliopipe(?:['"\s]|$)/.test(npm_lifecycle_script);
+  return (
+    npm_command !== undefined &&
+    /(?:^|[\s;&|'"])foliopipe(?:['"\s]|$)|\bbundle\/cli\.js\b/.test(npm_lifecycle_script)
+  );
 }
 
 /** The config that `enqueue` is given, if it is exactly one; the argument may also name several, or pipelines. */

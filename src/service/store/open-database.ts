@@ -23,7 +23,7 @@ export function openDatabase(path: string): Database {
     db.close();
     if (!isBusy(error)) throw unusable(error, path);
     throw new LockedError('SERVICE_LOCKED', `another local service uses ${path}`, {
-      hint: 'stop it, or give this one another data folder',
+      hint: 'stop it, or give this one another data folder: foliopipe serve --data FOLDER',
       facts: { path },
       cause: error,
     });

@@ -38,7 +38,7 @@ it('says what a removal leaves', () => {
 });
 
 it('names the command for a schedule that differs from that of the config', () => {
-  const again = 'register the new one with: foliopipe enqueue --schedule';
+  const again = 'register it with: foliopipe enqueue --schedule';
   expect(told({ state: 'enqueued', isScheduleStale: true }, 1)).toContain(again);
   expect(told({ state: 'enqueued', isScheduleStale: false }, 1)).not.toContain(again);
 });

@@ -29,6 +29,7 @@ describe('a command that npm has started', () => {
   it.each([
     ["'foliopipe' 'run'", true],
     ['foliopipe run -c nightly.yaml', true],
+    ['npm run --silent build && node dist/bundle/cli.js run config/default.yaml', true],
     ["'vitest' 'run' test/foliopipe.test.ts", false],
   ])('by %s names its next steps so: %s', (npm_lifecycle_script, isSo) => {
     process.env = { npm_command: 'exec', npm_lifecycle_script };
