@@ -65,9 +65,7 @@ export function createTable(
   mode: Mode,
   columns: readonly FittedColumn[],
 ): string[] {
-  const lines = columns.map(
-    ({ name, role }) => `${quoteName(name)} text${role === 'key' ? ' not null' : ''}`,
-  );
+  const lines = columns.map(({ name }) => `${quoteName(name)} text`);
   const key = keyColumns(columns).map(({ name }) => quoteName(name));
   const run = quoteName(RUN_COLUMN);
   if (mode === 'append') lines.push(`${run} text${runDefault === null ? '' : ` default ${runDefault}`}`);

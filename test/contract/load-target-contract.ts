@@ -293,9 +293,11 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
           first[2],
           rows[3],
         ]);
-        const better = [good('01001', 'Anna', '99', 'r3'), ...first.slice(1)];
-        await load(publication(3, better, { mode }));
-        expect(await cells()).toEqual([...better, rows[3]]);
+        // What is without an answer again, and has one in the table, has not changed.
+        const better = [good('01001', 'Anna', '99', 'r3'), unprocessed, first[2]!];
+        expect(await load(publication(3, better, { mode }))).toMatchObject({ written: 1 });
+        const kept = [...unprocessed.slice(0, 5), '12', 'r1'];
+        expect(await cells()).toEqual([better[0], kept, first[2], rows[3]]);
       }),
     );
 

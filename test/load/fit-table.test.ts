@@ -77,3 +77,20 @@ describe('a table with a column that', () => {
     expect(columns.map(({ cast }) => cast)).toEqual([null, null, null, null, 'integer', null]);
   });
 });
+
+it('a key takes a unique index over exactly its columns, whatever their order', () => {
+  const columns = [
+    { name: 'b', role: 'key' },
+    { name: 'a', role: 'key' },
+  ] as const;
+  const fitBy = (...unique: string[]) =>
+    fitTable(
+      { ...load, mode: 'merge', columns },
+      { ...tableOf({}, column('a'), column('b')), uniqueKeys: [unique] },
+      undefined,
+    );
+  expect(fitBy('a', 'b').missing).toEqual([]);
+  for (const other of [['a'], ['b'], ['a', 'b', 'id']]) {
+    expect(() => fitBy(...other)).toThrow(expect.objectContaining({ code: 'LOAD_KEY_NOT_UNIQUE' }));
+  }
+});
