@@ -171,7 +171,13 @@ it('a file that cannot be written is passing trouble, and a full disk is one', (
     await expect(write(gone)).rejects.toMatchObject({ code: 'PARQUET_NOT_WRITTEN', exitCode: 5 });
   }));
 
-it('gives back awkward rows over several groups, in their order', () =>
+it('gives back awkward rows over several groups with zstd, in their order', () =>
   withFolder(async (folder) => {
     expect(await proveRows(folder, 120_000, writeParquet)).toBe(120_000);
+    const metadata = `parquet_metadata('${join(folder, 'rows.parquet')}')`;
+    const groups = await queryDuckdb(
+      ':memory:',
+      `SELECT DISTINCT row_group_id, compression FROM ${metadata}`,
+    );
+    expect(groups.map(({ compression }) => compression)).toEqual(['ZSTD', 'ZSTD']);
   }));
