@@ -198,10 +198,14 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
           { run: 'run-1', n: '3' },
           { run: 'run-2', n: '3' },
         ]);
-        // Another pipeline may append too.
+        // Another pipeline may append too, under a number that this one has had.
         expect(
-          await load(publication(1, second, { mode, pipeline: 'weekly', run: 'weekly-1' })),
-        ).toMatchObject({ written: 3 });
+          await load(publication(1, second.slice(1), { mode, pipeline: 'weekly', run: 'weekly-1' })),
+        ).toMatchObject({ written: 2 });
+        const written = await query(
+          'select cast(written as text) as n from foliopipe_loads where publication = 1 order by pipeline',
+        );
+        expect(written).toEqual([{ n: '3' }, { n: '2' }]);
       }),
     );
 
