@@ -48,6 +48,25 @@ const texts = (rows: Rows) => rows.map(([id, value]) => [`${id}`, value]);
 /** Compared much faster than lists. */
 const lines = (rows: readonly (readonly string[])[]) => rows.map((row) => row.join(',')).join('\n');
 
+it('of an output with other columns has each row as changed whose key was there, and names those that are gone', async () => {
+  const store = createMemoryDeltaStore();
+  await compute(store, [
+    [1, 'a'],
+    [2, 'b'],
+  ]);
+  const table = { columns: ['id', 'name'], keyFields: [0], answerFields: [1] };
+  const other = { ...table, path: join(await folder(), 'out.csv') };
+  const { delta, rows } = await compute(store, [[1, 'a']], { table: other });
+  expect(delta).toMatchObject({
+    reason: 'columns',
+    base: { publication: 1 },
+    added: 0,
+    changed: 1,
+    removed: 1,
+  });
+  expect(lines(rows)).toBe('1,a,changed\n2,,removed');
+});
+
 it('takes no record for drifted that had no answer, or has none now', async () => {
   const store = createMemoryDeltaStore();
   const status = (before: boolean) => (id: number) => {
