@@ -9,7 +9,7 @@ import { advance, aim, lookAt, type StepTarget } from '../helpers/checkpoint/wal
 import { createMemoryCheckpoint } from '../helpers/memory/memory-checkpoint.js';
 import { usePostgres } from '../helpers/postgres/postgres.js';
 import { openState, useStateDatabase } from '../helpers/postgres/postgres-state.js';
-import { wholeRuns } from '../helpers/properties/for-time.js';
+import { forTime } from '../helpers/properties/for-time.js';
 import { expectRecovered } from '../helpers/state/expect-recovered.js';
 import { withEmptyState } from '../helpers/state/prepared-state.js';
 
@@ -197,9 +197,8 @@ async function tryWalks(take: (steps: readonly Step[]) => Promise<Set<string>>):
     const succeeded = await take([...begun, ...random]);
     expect([...succeeded].filter((name) => name in wrongChanges)).toEqual([]);
   };
-  const { parameters, check } = wholeRuns(2_000, 50, walk);
   const steps = fc.array(step, { minLength: 20, maxLength: 120, size: 'max' });
-  await fc.assert(fc.asyncProperty(steps, check), parameters);
+  await fc.assert(fc.asyncProperty(steps, walk), forTime(2_000, 50));
 }
 
 describe('SQLite', () => {

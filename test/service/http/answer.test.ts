@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { base64Json } from '../../../src/service/http/answer.js';
+import { forTime } from '../../helpers/properties/for-time.js';
 
 describe('base64Json', () => {
   it('is one JSON text with canonical base64, however the content is cut', async () => {
@@ -15,7 +16,7 @@ describe('base64Json', () => {
           message: 'a "message"',
         });
       }),
-      { interruptAfterTimeLimit: 1500 },
+      forTime(1_500),
     );
   });
 
