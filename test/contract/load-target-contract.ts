@@ -213,7 +213,7 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
       'append: fills a table that somebody else has made',
       withWarehouse(async ({ load, query }) => {
         const names = columns.map((column) => `${column.name} varchar(20)`).join(', ');
-        await query(`create table businesses (${names}, seen integer default 7)`);
+        await query(`create table businesses (${names}, seen integer not null default 7)`);
         await query("insert into businesses (id) values ('old')");
         const { added } = await load(publication(1, first, { mode: 'append' }));
         expect(added).toEqual(['foliopipe_run']);
@@ -340,7 +340,7 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
               .map((column) => `${column.name} varchar(20)`)
               .join(', ')})`,
           );
-        await create('businesses', 'id integer primary key');
+        await create('businesses', 'id integer unique');
         const more = { mode: 'merge', onRemoved: 'delete' } as const;
         const rows = [good('1', 'Ann', '11'), good('2', 'Bob', '12')];
         const a = publication(1, rows, more);
@@ -383,7 +383,7 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
     );
 
     it(
-      'merge: goes by a key of several columns, whole and by the delta, whatever their order in the index',
+      'merge: goes by a key of several columns, whole and by the delta, whatever their names and order',
       withWarehouse(async ({ load, cells, query }) => {
         const names = columns.map((column) => `${column.name} varchar(20)`).join(', ');
         await query(`create table businesses (${names}, unique (name, id))`);
@@ -550,7 +550,9 @@ export function loadTargetContract(name: string, open: () => Promise<Warehouse>)
           await refuses(request, code, 2);
         };
         const names = columns.map((column) => `${column.name} varchar(20)`).join(', ');
-        await query(`create table businesses (${names})`);
+        await query(`create table businesses (${names}, check (id is not null))`);
+        await query('alter table businesses alter column id set not null');
+        await query('create index businesses_id on businesses (id)');
         await refused(publication(1, first, { mode: 'merge' }), 'LOAD_KEY_NOT_UNIQUE');
         await query('create unique index businesses_key on businesses (id)');
         await target.check(publication(1, first, { mode: 'merge' }), options.signal);

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { computeDelta, type DeltaOptions } from '../../src/delta/compute-delta.js';
 import type { DeltaStore } from '../../src/delta/delta-store.js';
+import { RowSet } from '../../src/delta/row-set.js';
 import { naiveDelta, readRows } from '../helpers/csv/apply-delta.js';
 import { shuffled } from '../helpers/csv/generated-csv.js';
 import { useFolder } from '../helpers/folders/folders.js';
@@ -65,6 +66,26 @@ it('of an output with other columns has each row as changed whose key was there,
     removed: 1,
   });
   expect(lines(rows)).toBe('1,a,changed\n2,,removed');
+});
+
+it('looks for drift only among the records that were sent again', async () => {
+  const store = createMemoryDeltaStore();
+  const sent = new RowSet(5);
+  for (const row of [0, 1, 2]) sent.add(row);
+  const drift = { columns: ['status'], sent };
+  await compute(store, [
+    [1, 'SUCCESSFUL'],
+    [2, 'SUCCESSFUL'],
+    [5, 'SUCCESSFUL'],
+  ]);
+  // 3 and 4 are new, and 5 has another answer: of these, 3 alone was sent.
+  const ended = ['FAILED', 'SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL', 'FAILED'];
+  const { delta } = await compute(
+    store,
+    ended.map((status, at) => [at + 1, status]),
+    { drift },
+  );
+  expect(delta.drift).toEqual({ compared: 2, changed: 1, columns: { status: 1 } });
 });
 
 it('takes no record for drifted that had no answer, or has none now', async () => {

@@ -46,9 +46,9 @@ describe('findParts', () => {
       await put(folder, '000007-successful-0-aa', 10, 'old');
       await put(folder, '000007-failed-0-aa', 2, 'old');
       const old = (await findParts(folder, [chunk])).get(7)!;
-      await put(folder, '000007-successful-0-bb', 11, 'new');
+      await put(folder, '000007-successful-0-00', 11, 'new');
       expect((await findParts(folder, [chunk])).get(7)).toEqual(old);
-      await put(folder, '000007-failed-0-bb', 1, 'new');
+      await put(folder, '000007-failed-0-00', 1, 'new');
       expect((await findParts(folder, [chunk])).get(7)!.counts).toEqual({ successful: 11, failed: 1 });
     }));
 
