@@ -207,9 +207,10 @@ function logStart(logger: Logger, config: Config): void {
 
 /** Opens a reader of the config's state. @throws ConfigError `STATE_MISSING` when there is none. */
 export async function openState(config: Config) {
+  // Comes first: if it fails, no reader is left open, which would keep the process from ending.
+  await warnOfMove(config);
   const reader = await openStateReader(config);
   if (reader === undefined) throw stateMissing(config);
-  await warnOfMove(config);
   return reader;
 }
 

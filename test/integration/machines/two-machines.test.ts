@@ -158,6 +158,21 @@ it('says what is wrong with the database, without its password', async () => {
   expect(readOnly.stdout).toMatch(/STATE_DATABASE_READ_ONLY/);
 });
 
+it('ends where the database has one connection left, and reads the runs over it', async () => {
+  const { database, machine } = await createSite('narrow');
+  const { args, folder: cwd, env, call } = await machine('first');
+  expect(await call('submit')).toMatchObject({ code: 0 });
+  const url = await database.role('narrow', 'narrow-secret');
+  await database.query('GRANT pg_read_all_data TO narrow; ALTER ROLE narrow CONNECTION LIMIT 1');
+  const narrow = { cwd, env: { ...env, STATE_URL: url } };
+  expect(await callMain(['runs', ...args], narrow)).toMatchObject({ code: 0 });
+  const status = await callMain(['status', ...args], narrow);
+  expect(status).toMatchObject({ code: 5, stderr: expect.stringContaining('STATE_DATABASE_FULL') });
+  // An open connection would keep the process from ending.
+  const open = "SELECT 1 FROM pg_stat_activity WHERE usename = 'narrow'";
+  await expect.poll(async () => (await database.query(open)).length).toBe(0);
+});
+
 it('does not take answers for lost whose folder is not mounted', async () => {
   const site = await createSite('unmounted', 'folder', { reuse: { maxAge: '9d' } });
   const first = await site.machine('first');
