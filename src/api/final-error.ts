@@ -9,6 +9,7 @@ import {
   OutageError,
   RefusedError,
 } from '../errors.js';
+import { formatDuration } from '../quantities.js';
 import type { Doubt } from '../types.js';
 import { BY_PROXY, type Failure, isRedirect, PROXY_DENIED } from './failure.js';
 import { isPaid, type Operation } from './requests.js';
@@ -59,7 +60,7 @@ export function finalError(ending: Ending, failure: Failure, call: Call): Foliop
       if (failure.kind === 'local') return failure.error;
       return new OutageError(
         'SERVICE_UNAVAILABLE',
-        `${call.operation}: still failing after retry.giveUpAfter: ${what}`,
+        `${call.operation}: still failing after retry.giveUpAfter: ${what}${waitText(failure)}`,
         { hint: call.operation === 'search' ? SEARCH_AGAIN : GO_ON + orGiveUp(failure, call), facts },
       );
   }
@@ -105,6 +106,11 @@ export function describeFailure(failure: Failure): string {
   if (failure.kind === 'malformed') return failure.message;
   if (failure.kind !== 'status') return `${failure.message} (${failure.code})`;
   return failure.message === '' ? `HTTP ${failure.status}` : `HTTP ${failure.status}: ${failure.message}`;
+}
+
+function waitText(failure: Failure): string {
+  if (failure.kind !== 'status' || failure.retryAfter === null) return '';
+  return `; the service asks to wait ${formatDuration(failure.retryAfter)}`;
 }
 
 /** Facts of a call and its last failure, for errors and logs. */
@@ -155,7 +161,11 @@ interface Refusal {
 function refusalOf(status: number, call: Call): Refusal {
   const key = call.operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
   if (isRedirect(status)) {
-    const hint = `redirects are never followed; write the right address into ${key}`;
+    const moved =
+      call.facts.folio === undefined
+        ? ''
+        : 'if the service has moved, ask its provider to answer here until this run is done, because its folios are asked for at this address only; else ';
+    const hint = `redirects are never followed; ${moved}write the right address into ${key}`;
     return { code: 'SERVICE_REDIRECTS', hint };
   }
   // Only an upload has a file that may be too large.

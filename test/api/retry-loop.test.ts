@@ -245,6 +245,12 @@ test('gives up when the outage is longer than giveUpAfter; the next call does no
   expect(always.attempts).toBe(1);
 });
 
+test('says for how long the service asks to wait when it gives up', async () => {
+  const { run } = createLoop(0);
+  const error = await errorOf(run('track', failing(status(429, 7_200_000)).attempt));
+  expect((error as Error).message).toMatch(/retry\.giveUpAfter: HTTP 429.*; the service asks to wait 2h$/);
+});
+
 test('a value that comes together with an abort is kept', async () => {
   const { run } = createLoop();
   const controller = new AbortController();

@@ -144,6 +144,13 @@ test.each([401, 402, 403, 400, 302])('HTTP %i is final', async (status) => {
   expect(scripted.server.seen).toHaveLength(1);
 });
 
+test('a redirect names the address, and that the folios of the run are asked for there only', async () => {
+  await open((response) => response.writeHead(301, { location: 'https://new.example/' }).end());
+  const error = (await errorOf(track())) as RefusedError;
+  expect(error).toMatchObject({ code: 'SERVICE_REDIRECTS', exitCode: 7 });
+  expect(error.hint).toMatch(/ask its provider to answer here until this run is done.*service\.baseUrl/);
+});
+
 test('a reply that never follows the interface ends with exit 6 and says why', async () => {
   await open((response) => sendJson(response, { response: { progressInfo: { status: 7 } } }));
   const error = await errorOf(track());
