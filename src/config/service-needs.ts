@@ -44,19 +44,12 @@ const TOKENS = ['token', 'tokenFile'];
  */
 function withoutUnset(settings: readonly Setting[], env: Environment): readonly Setting[] {
   return settings.map((setting) => {
-    const key = setting.key.join('.');
-    if (!(key in UNUSED) || isResolved(setting, env)) return setting;
-    return { ...setting, value: UNUSED[key] };
+    const isReport = setting.key[0] === 'report' && setting.key.length > 1;
+    const isLoad = setting.key.join('.') === 'load.into';
+    if (!(isReport || isLoad) || isResolved(setting, env)) return setting;
+    return { ...setting, value: isLoad ? 'none' : null };
   });
 }
-
-/** The values that replace them. */
-const UNUSED: Readonly<Record<string, unknown>> = {
-  'report.html': null,
-  'report.textfile': null,
-  'report.webhook': null,
-  'load.into': 'none',
-};
 
 /** Leaves out the settings of a key whose last value is missing: a variable is not set, or there is no such file. */
 function withoutUngiven(settings: readonly Setting[], name: string, env: Environment): readonly Setting[] {

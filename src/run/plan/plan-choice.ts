@@ -61,7 +61,7 @@ export async function withPlannedRecords<T>(
     }
   }
   if (!mayChoose(config)) return use(everyRecord);
-  return withAnswers(context, options, async (answers) => {
+  return withLookupStore(context, options, async (answers) => {
     const planned = await lookUp({ ...context, answers }, options, source, (lookup) =>
       lookup.plan({ now: context.now, ...config.reuse }),
     );
@@ -96,7 +96,7 @@ async function countUnkept(
 }
 
 /** A state without answers has no secret yet, and a plan must not make one: its look-up gets a temporary folder. */
-async function withAnswers<T>(
+async function withLookupStore<T>(
   { checkpoint, answers }: Pick<PlanContext, 'checkpoint' | 'answers'>,
   options: Pick<RunOptions, 'answers'>,
   use: (answers: AnswerStore) => Promise<T>,
