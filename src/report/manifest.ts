@@ -6,7 +6,6 @@ import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../che
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';
 import { besidePath, dataPath } from '../config/sections/output-names.js';
 import { contentOf } from '../files/encoded-file.js';
-import { workPathOf, writeLocalFile } from '../files/work-file.js';
 import { outputFormat } from '../output-format.js';
 import { describeColumns } from '../results/column-types.js';
 import { weakEchoText } from '../results/declared-echo.js';
@@ -16,7 +15,7 @@ import { columnsMissing } from '../reuse/columns-missing.js';
 import type { RunContext } from '../run-context.js';
 import type { Choice } from '../types.js';
 import { publishedOrigins, savedBy } from './origins.js';
-import { markerPath, publicationStatus } from './publication-files.js';
+import { markerPath, publicationStatus, putFile } from './publication-files.js';
 
 type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
   readonly checkpoint: Pick<Checkpoint, 'run' | 'tally' | 'nextChunk' | 'nextStretch'>;
@@ -24,11 +23,8 @@ type ManifestRun = Pick<RunContext, 'id' | 'config' | 'source' | 'output'> & {
 
 /** Writes the manifest as a stream, so that memory does not grow with the number of chunks. */
 export async function writeManifest(run: ManifestRun, publication: Publication): Promise<void> {
-  const { path, mode } = run.config.output;
-  const name = besidePath(path, 'manifest.json');
   const head = await manifestHead(run, publication);
-  const waiting = workPathOf(name, run.id, run.config.stateDir);
-  await writeLocalFile(waiting, async (append) => {
+  await putFile(run, besidePath(run.config.output.path, 'manifest.json'), async (append) => {
     append(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "chunks": [`);
     let separator = '\n';
     for await (const chunk of chunksInOrder(run.checkpoint, run.id)) {
@@ -38,7 +34,6 @@ export async function writeManifest(run: ManifestRun, publication: Publication):
     }
     append('\n  ]\n}\n');
   });
-  await run.output.put(waiting, name, mode);
 }
 
 /**
@@ -164,7 +159,7 @@ export async function writeMarker(
   run: Pick<RunContext, 'id' | 'config' | 'output'> & { readonly checkpoint: Pick<Checkpoint, 'run'> },
   publication: Publication,
 ): Promise<void> {
-  const { path, mode } = run.config.output;
+  const { path } = run.config.output;
   const row = (await run.checkpoint.run(run.id))!;
   const { rehearsal, source } = row;
   const marker = {
@@ -178,7 +173,5 @@ export async function writeMarker(
     manifest: besidePath(path, 'manifest.json'),
   };
   const name = markerPath(path, row, publication.exitCode);
-  const waiting = workPathOf(name, run.id, run.config.stateDir);
-  await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(marker)}\n`));
-  await run.output.put(waiting, name, mode);
+  await putFile(run, name, async (append) => append(`${JSON.stringify(marker)}\n`));
 }

@@ -1,4 +1,4 @@
-/** The names of the files of a publication (docs/output.md), and which marker a publication gets. */
+/** The files of a publication (docs/output.md): their names, which marker it gets, and how one is put in place. */
 import type { Run } from '../checkpoint/checkpoint.js';
 import {
   anchorOf,
@@ -14,7 +14,8 @@ import {
 } from '../config/sections/output-names.js';
 import { encodedPathOf } from '../files/encoded-file.js';
 import type { OutputNames } from '../files/output-store.js';
-import { workPathOf } from '../files/work-file.js';
+import { workPathOf, writeLocalFile } from '../files/work-file.js';
+import type { RunContext } from '../run-context.js';
 
 type PublishedRun = Pick<Run, 'rehearsal'> & { readonly source: Pick<Run['source'], 'limit'> };
 
@@ -49,4 +50,18 @@ export function publicationNames(output: string, stateDir: string): OutputNames 
   const local = [...works, ...works.map((name) => `${name}.tmp`), encodedPathOf(works[0]!)];
   if (isFolder(place)) beside.push(indexPath(place), `${dataPath(place)}${partName(0)}`);
   return { output: anchor, beside, local, lock: [] };
+}
+
+/**
+ * Writes a file whole to the local disk, and puts it in place under `name`.
+ * @param fill as in `writeLocalFile`.
+ */
+export async function putFile(
+  { id, config, output }: Pick<RunContext, 'id' | 'config' | 'output'>,
+  name: string,
+  fill: (append: (piece: string) => void) => Promise<void>,
+): Promise<void> {
+  const waiting = workPathOf(name, id, config.stateDir);
+  await writeLocalFile(waiting, fill);
+  await output.put(waiting, name, config.output.mode);
 }

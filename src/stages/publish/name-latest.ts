@@ -12,8 +12,7 @@ import {
 } from '../../config/sections/output-names.js';
 import { type Latest, readIndex, readLatest } from '../../files/folder-index.js';
 import { hasContent } from '../../files/output-store.js';
-import { workPathOf, writeLocalFile } from '../../files/work-file.js';
-import { markerPath, publicationStatus } from '../../report/publication-files.js';
+import { markerPath, publicationStatus, putFile } from '../../report/publication-files.js';
 import type { RunContext } from '../../run-context.js';
 
 type NameLatestNeeds = Pick<RunContext, 'id' | 'config' | 'output' | 'at'> & {
@@ -69,10 +68,7 @@ export async function nameLatest(run: NameLatestNeeds, publication: Publication)
     parts: parts!.map((part) => ({ ...part, name: `${within(dataPath(place))}${part.name}` })),
     earlier: known.filter((folder) => folder !== within(place)).slice(0, run.config.output.keep - 1),
   };
-  const name = latestPath(path);
-  const waiting = workPathOf(name, run.id, run.config.stateDir);
-  await writeLocalFile(waiting, async (append) => append(`${JSON.stringify(latest, null, 2)}\n`));
-  await run.output.put(waiting, name, run.config.output.mode);
+  await putFile(run, latestPath(path), async (append) => append(`${JSON.stringify(latest, null, 2)}\n`));
   run.at('after-latest-before-sweep');
 }
 

@@ -9,7 +9,7 @@ import { baseLostError, type LastPublication } from '../../delta/delta-store.js'
 import { RowSet } from '../../delta/row-set.js';
 import { contentOf } from '../../files/encoded-file.js';
 import { writeLocalFile } from '../../files/work-file.js';
-import { createOutputLayout, outputColumns } from '../../results/output-layout.js';
+import { columnsWithOrigin, createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
 import type { PublishedDelta } from '../../types.js';
 import { waitingBeside } from './beside-output.js';
@@ -40,20 +40,21 @@ export async function writeDelta(
   if (!output.delta || source.key === null) return undefined;
   const last = await lastPublication(run);
   const layout = createOutputLayout(run.source, output);
-  const columns = outputColumns(layout, work.columns);
+  const columns = columnsWithOrigin(layout, work.columns);
   const keyFields = source.key.map((column) => layout.sourceColumns.indexOf(column));
   const status = layout.sourceColumns.length;
-  const answerFields = [status, ...work.columns.map((_, at) => status + ERROR_FIELDS + 1 + at)];
+  const answerFields = columns.flatMap(({ from }, at) => (at === status || from === 'service' ? [at] : []));
+  const names = columns.map(({ name }) => name);
   const options = {
     store: run.deltas,
     pipeline,
     last,
     key: source.key,
-    table: { path: work.path, columns, keyFields, answerFields },
+    table: { path: work.path, columns: names, keyFields, answerFields },
     folder: run.config.stateDir,
     drift: await driftOptions(run, work.columns),
     sha256: work.sha256,
-    changeColumn: changeColumn(columns, output.prefix),
+    changeColumn: changeColumn(names, output.prefix),
     signal: run.signal,
     onDigests: () => run.at('after-digests-before-delta'),
   };
@@ -63,9 +64,6 @@ export async function writeDelta(
   run.at('after-delta-before-publishing');
   return delta;
 }
-
-/** Fields between the status and the first added column: error code and error. */
-const ERROR_FIELDS = 2;
 
 /** @returns undefined if records were rejected: a row's number is then not its record's number. */
 async function driftOptions(
