@@ -69,9 +69,13 @@ export async function openFleetToLook(
   const driver = await loadPgBoss(node);
   const tables = await openFleetReader(address);
   if (tables === undefined) return undefined;
-  if (await tables.hasQueues()) return withQueue(driver, address, tables, logger, 'reader');
-  await tables.close();
-  return undefined;
+  let hasQueues = false;
+  try {
+    hasQueues = await tables.hasQueues();
+  } finally {
+    if (!hasQueues) await tables.close();
+  }
+  return hasQueues ? withQueue(driver, address, tables, logger, 'reader') : undefined;
 }
 
 const DAY_S = 86_400;

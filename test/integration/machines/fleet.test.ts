@@ -120,6 +120,19 @@ if (isOld) {
       expect(await jobs('--schedule', await writeConfig('alpha'))).toMatchObject([{ state: 'unscheduled' }]);
     });
 
+    it('ends a look by a role that may not see the jobs', async () => {
+      const url = await database.role('viewer', 'viewer-secret');
+      await database.query('GRANT USAGE ON SCHEMA foliopipe TO viewer');
+      await database.query('GRANT SELECT ON ALL TABLES IN SCHEMA foliopipe TO viewer');
+      const refused = await callMain(['fleet', await writeConfig('alpha')], {
+        env: { ...env(), STATE_URL: url },
+      });
+      expectError(refused, 2, /STATE_DATABASE_DENIED/);
+      // An open connection would keep the process from ending.
+      const open = "SELECT 1 FROM pg_stat_activity WHERE usename = 'viewer'";
+      await expect.poll(async () => (await database.query(open)).length).toBe(0);
+    });
+
     it('starts no worker whose port is taken, and such a one takes no job', async () => {
       const { port } = new URL(serve.url);
       const own = { FOLIOPIPE_STATE: database.url, FOLIOPIPE_TOKEN: serveToken };
