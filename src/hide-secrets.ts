@@ -63,6 +63,11 @@ export function secretKindOf(key: string): SecretKind | undefined {
   return Object.hasOwn(SECRET_KEYS, key) ? SECRET_KEYS[key] : undefined;
 }
 
+/** The last words of the keys whose whole value is secret, such as `token`: how a map in a flag names them. */
+export const secretNames: readonly string[] = Object.keys(SECRET_KEYS)
+  .filter((key) => SECRET_KEYS[key] === 'token' || SECRET_KEYS[key] === 'webhook')
+  .map((key) => key.split('.').at(-1)!);
+
 /** Whether a key is a map with a key that may hold a secret in it, such as `service`. */
 export function hasSecretWithin(key: string): boolean {
   return Object.keys(SECRET_KEYS).some((secret) => secret.startsWith(`${key}.`));

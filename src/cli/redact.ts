@@ -1,5 +1,5 @@
 /** Hides the secrets of a config in everything that is shown, logged or sent to a webhook. */
-import { createRedact, hasSecretWithin, type Redact, secretKindOf } from '../hide-secrets.js';
+import { createRedact, hasSecretWithin, type Redact, secretKindOf, secretNames } from '../hide-secrets.js';
 import { typedArguments } from './texts/next-steps.js';
 
 let hide: Redact = createRedact([]);
@@ -17,6 +17,9 @@ export function redactLine(line: string): string {
   return `${JSON.stringify(hide(JSON.parse(line)))}\n`;
 }
 
+/** A text in which a map or an address holds a secret. */
+const HOLDS_ONE = new RegExp(`${secretNames.join('|')}|://[^/]*:[^/]*@|password`, 'i');
+
 /**
  * Secrets that were typed into flags. Such a command is refused, and the error must not repeat the secret. A reference
  * to a variable is no secret.
@@ -27,7 +30,7 @@ function secretsInFlags(argv: readonly string[]): string[] {
     if (value === 'null' || value.includes('${')) return [];
     const kind = secretKindOf(key);
     const mayHoldOne = kind === 'database' || hasSecretWithin(key);
-    const isHeld = mayHoldOne && /token|webhook|:\/\/[^/]*:[^/]*@|password/i.test(value);
+    const isHeld = mayHoldOne && HOLDS_ONE.test(value);
     return kind === 'token' || kind === 'webhook' || isHeld ? [value] : [];
   });
 }
