@@ -1,5 +1,6 @@
 /** What is lost when a new run replaces an unfinished one: what was paid for, less what later runs take. */
 import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpoint.js';
+import type { Night } from '../../checkpoint/night.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
@@ -16,6 +17,8 @@ export interface GivenUpRun {
   readonly run: string;
   /** Records that were, or may have been, paid for. */
   readonly paid: number;
+  /** The newest whole publication of a run that is open again, such as by `retry`, and what was paid for until then. */
+  readonly published: Pick<Night, 'publication' | 'paid'> | null;
   /** How many of these have no answer that a later run takes, and their price; null without `budget.pricePerRecord`. */
   readonly inVain: { readonly records: number; readonly amount: number | null; readonly currency: string };
   /** Folios whose parts are not all downloaded. */
@@ -41,7 +44,7 @@ interface Sum {
 
 interface GivenUpContext {
   readonly config: Config;
-  readonly checkpoint: Pick<CheckpointReader, 'tally' | 'spending' | 'replyKinds'>;
+  readonly checkpoint: Pick<CheckpointReader, 'tally' | 'spending' | 'replyKinds' | 'nightOf'>;
 }
 
 /**
@@ -68,10 +71,13 @@ export async function findGivenUp(
   const boughtAgain = kinds.mixed
     ? 'a local service gave some of them'
     : whyBoughtAgain(config, reuse, run, isSourceChanged);
-  const lost = Math.max(boughtAgain === null ? paid - collected.records : paid, 0);
+  const night = await checkpoint.nightOf(run.id);
+  const published = night === undefined ? null : { publication: night.publication, paid: night.paid };
+  const lost = paidInVain({ paid, published }, boughtAgain === null ? collected.records : 0);
   return {
     run: run.id,
     paid,
+    published,
     inVain: { records: lost, amount: priceOf(lost, pricePerRecord), currency },
     open,
     ambiguous,
@@ -81,6 +87,11 @@ export async function findGivenUp(
     keptFor: config.retention.results,
     needsYes: lost > 0,
   };
+}
+
+/** @param kept how many answers later runs take. */
+function paidInVain({ paid, published }: Pick<GivenUpRun, 'paid' | 'published'>, kept: number): number {
+  return Math.max(paid - Math.max(kept, published?.paid ?? 0), 0);
 }
 
 /** Whether a run has sent nothing that was, or may have been, paid for. */
@@ -145,7 +156,7 @@ export async function checkKept(
   if (!lost.includes(givenUp.run)) return givenUp;
   const segment = (await context.checkpoint.segments()).find(({ run }) => run === givenUp.run);
   const kept = segment === undefined ? 0 : segment.successful + segment.failed;
-  const records = Math.max(givenUp.paid - kept, 0);
+  const records = paidInVain(givenUp, kept);
   const { pricePerRecord, currency } = context.config.budget;
   const found = {
     ...givenUp,
@@ -197,10 +208,11 @@ export function waysFromChanged(
 
 /** What was paid in vain and what is kept. The text has no capital and no full stop. */
 export function givenUpText(givenUp: GivenUpRun): string {
-  const { inVain, open, ambiguous, collected } = givenUp;
+  const { inVain, published, open, ambiguous, collected } = givenUp;
   const price = inVain.amount === null ? '' : ` (${formatAmount(inVain.amount)} ${inVain.currency})`;
   const upTo = ambiguous.chunks > 0 ? 'up to ' : '';
   const parts = presentTexts([
+    published !== null && `what was paid for before is in publication ${published.publication}`,
     open.chunks > 0 &&
       `${countOf(open.chunks, 'folio')} (${countOf(open.records, 'record')}) open at the service`,
     ambiguous.chunks > 0 &&

@@ -7,6 +7,7 @@ import {
   type Logger,
   openCheckpointReader,
   planRun,
+  retry,
   submit,
 } from '../../../pipelines/index.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
@@ -352,6 +353,23 @@ describe('a run whose source has changed, with a folio that never finishes', () 
       expect(told.join('\n')).toMatch(/is superseded, because its source has changed: .+ paid in vain/);
       expect(told.join('\n')).not.toContain('foliopipe abandon');
       expect(await statesOf(job)).toEqual(['open', 'superseded']);
+    });
+  });
+});
+
+it('of a published run whose retry was stopped, only what was paid for after the publication is in vain', async () => {
+  await withJob({}, async (job) => {
+    const { run } = await job.enrich();
+    const stopped = retry(job.config(), run, stopAt('after-accepted-before-poll', 1));
+    await expect(stopped).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    await writeFile(job.sourcePath, sourceText(70));
+    const { hint } = (await job.failure()) as FoliopipeError;
+    expect(hint).toMatch(
+      /run --new --yes gives up what is open: 8 of the 68 records paid for are paid in vain; what was paid for before is in publication 1; 1 folio \(8 records\) open/,
+    );
+    expect((await plan(job, true)).next.givesUp).toMatchObject({
+      inVain: { records: 8 },
+      published: { publication: 1 },
     });
   });
 });
