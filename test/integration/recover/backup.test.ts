@@ -147,6 +147,11 @@ describe('after the loss of', () => {
       const restored = await restoreState(job.config(), { folder, replace: true });
       expect(restored).toMatchObject({ isComplete: false, recovered: { runs: [{ found: 'rebuilt' }] } });
       await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
+      const mark = join(job.config().stateDir, 'restored.json');
+      expect((await stat(mark)).mode & 0o777).toBe(0o600);
+      // One that cannot be read confirms nothing.
+      await writeFile(mark, '{');
+      await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
       await job.enrich({}, yes);
       expect(job.service.folios).toHaveLength(6);
     });
