@@ -1,4 +1,5 @@
 /** Sources that DuckDB reads: Parquet files, and a query to a DuckDB file. They are copied as CSV, in their order. */
+import { utimesSync } from 'node:fs';
 import { chmod, cp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -82,6 +83,11 @@ describe('Parquet', () => {
       await utimes(path, 1, 1);
       expect(await job.enrich()).toMatchObject({ found: 'done', run: summary.run });
       await job.failure({}, { at: (point) => expect(point).not.toMatch(/spool/) });
+      // Changed while it is copied.
+      utimesSync(path, 2, 2);
+      const change = (point: string) => point === 'after-spool-fill-before-name' && utimesSync(path, 3, 3);
+      const changed = { code: 'SOURCE_CHANGED', message: expect.stringContaining('while it was read') };
+      expect(await job.failure({}, { at: change })).toMatchObject(changed);
       await put(job, 'b[1]*.parquet', 50);
       expect(await job.enrich()).toMatchObject({ found: 'new', counts: { read: 50 } });
     });
