@@ -10,6 +10,8 @@ export interface Statement {
 
 /** A table's name, as the catalog has it. */
 export interface TableName {
+  /** The name of a DuckDB file within DuckDB: without it, a schema of the same name is ambiguous. */
+  readonly database?: string;
   readonly schema: string;
   readonly name: string;
 }

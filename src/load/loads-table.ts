@@ -1,10 +1,10 @@
 /** The table `foliopipe_loads`, which records what was loaded into the tables of its schema. All SQL about it is here. */
-import { quoteName } from '../sql-text.js';
 import type { TableName, Transaction } from './database.js';
 import { loadsUnfit } from './load-errors.js';
 import type { Loaded, LoadRequest } from './load-target.js';
 import { LOADS_TABLE } from './names.js';
 import type { EarlierLoad } from './order-of-loads.js';
+import { quoteTable } from './statements.js';
 
 /** A load that was committed. */
 export interface LastLoad extends EarlierLoad {
@@ -33,17 +33,17 @@ const COLUMNS = {
  * Creates the table if it is missing. Of two loads that create it at once, one waits for the other.
  * @throws ConfigError `LOAD_UNFIT` if a table of this name lacks a column.
  */
-export async function createLoadsTable(transaction: Transaction, { schema }: TableName): Promise<void> {
-  const loads = { schema, name: LOADS_TABLE };
+export async function createLoadsTable(transaction: Transaction, target: TableName): Promise<void> {
+  const loads = loadsOf(target);
   const found = await transaction.readTable(loads);
   if (found !== undefined) {
     const names = new Set(found.columns.map(({ name }) => name));
     const missing = Object.keys(COLUMNS).filter((name) => !names.has(name));
-    if (missing.length > 0) throw loadsUnfit(quoted(schema), missing);
+    if (missing.length > 0) throw loadsUnfit(quoteTable(loads), missing);
     return;
   }
   await transaction.lock(loads);
-  await transaction.query(createLoadsText(quoted(schema)));
+  await transaction.query(createLoadsText(quoteTable(loads)));
 }
 
 /** The statement that creates the table. @param table its quoted name. */
@@ -58,15 +58,15 @@ export function createLoadsText(table: string): string {
 /** The load with the highest number; undefined before the first one. */
 export async function lastLoad(
   transaction: Transaction,
-  { schema, name }: TableName,
+  target: TableName,
   pipeline: string,
 ): Promise<LastLoad | undefined> {
   const { rows } = await transaction.query<
     Omit<LastLoad, 'publication' | 'columns'> & Record<'publication' | 'columns', string>
   >({
-    text: `select publication, run, sha256, mode, on_removed as "onRemoved", columns from ${quoted(schema)}
+    text: `select publication, run, sha256, mode, on_removed as "onRemoved", columns from ${quotedLoads(target)}
             where target = $1 and pipeline = $2 order by publication desc limit 1`,
-    values: [name, pipeline],
+    values: [target.name, pipeline],
   });
   const [found] = rows;
   return found && { ...found, publication: Number(found.publication), columns: JSON.parse(found.columns) };
@@ -75,12 +75,12 @@ export async function lastLoad(
 /** The name of another pipeline that has loaded into the table; undefined if there is none. */
 export async function otherPipeline(
   transaction: Transaction,
-  { schema, name }: TableName,
+  target: TableName,
   pipeline: string,
 ): Promise<string | undefined> {
   const { rows } = await transaction.query<{ pipeline: string }>({
-    text: `select pipeline from ${quoted(schema)} where target = $1 and pipeline <> $2 limit 1`,
-    values: [name, pipeline],
+    text: `select pipeline from ${quotedLoads(target)} where target = $1 and pipeline <> $2 limit 1`,
+    values: [target.name, pipeline],
   });
   return rows[0]?.pipeline;
 }
@@ -88,17 +88,17 @@ export async function otherPipeline(
 /** @returns false if the publication has a row already. */
 export async function insertLoad(
   transaction: Transaction,
-  { schema, name }: TableName,
+  target: TableName,
   request: LoadRequest,
   columns: readonly string[],
 ): Promise<boolean> {
   const { pipeline, publication, run, mode, onRemoved, file } = request;
   const { count } = await transaction.query({
-    text: `insert into ${quoted(schema)}
+    text: `insert into ${quotedLoads(target)}
              (target, pipeline, publication, run, sha256, mode, on_removed, columns, records)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict do nothing`,
     values: [
-      name,
+      target.name,
       pipeline,
       publication,
       run,
@@ -115,37 +115,42 @@ export async function insertLoad(
 /** Removes the row of a publication whose table no longer exists. */
 export async function deleteLoad(
   transaction: Transaction,
-  { schema, name }: TableName,
+  target: TableName,
   { pipeline, publication }: Pick<LoadRequest, 'pipeline' | 'publication'>,
 ): Promise<void> {
   await transaction.query({
-    text: `delete from ${quoted(schema)} where target = $1 and pipeline = $2 and publication = $3`,
-    values: [name, pipeline, publication],
+    text: `delete from ${quotedLoads(target)} where target = $1 and pipeline = $2 and publication = $3`,
+    values: [target.name, pipeline, publication],
   });
 }
 
 export async function updateLoad(
   transaction: Transaction,
-  { schema, name }: TableName,
+  target: TableName,
   { pipeline, publication }: Pick<LoadRequest, 'pipeline' | 'publication'>,
   { base, written, removed }: Pick<Loaded, 'base' | 'written' | 'removed'>,
 ): Promise<void> {
   await transaction.query({
-    text: `update ${quoted(schema)} set base = $4, written = $5, removed = $6
+    text: `update ${quotedLoads(target)} set base = $4, written = $5, removed = $6
             where target = $1 and pipeline = $2 and publication = $3`,
-    values: [name, pipeline, publication, base, written, removed],
+    values: [target.name, pipeline, publication, base, written, removed],
   });
 }
 
 /** Statements that fail if the role may not write the table, and change nothing. */
-export function tryLoadsStatements({ schema }: TableName): string[] {
-  const table = quoted(schema);
+export function tryLoadsStatements(target: TableName): string[] {
+  const table = quotedLoads(target);
   return [
     `explain insert into ${table} select * from ${table} where false`,
     `explain update ${table} set written = 0 where target = ''`,
   ];
 }
 
-function quoted(schema: string): string {
-  return `${quoteName(schema)}.${quoteName(LOADS_TABLE)}`;
+/** The table of loads beside a table that is loaded. */
+function loadsOf(target: TableName): TableName {
+  return { ...target, name: LOADS_TABLE };
+}
+
+function quotedLoads(target: TableName): string {
+  return quoteTable(loadsOf(target));
 }

@@ -26,8 +26,8 @@ export interface StatementPlan {
   readonly isPlain: boolean;
 }
 
-export function quoteTable({ schema, name }: TableName): string {
-  return `${quoteName(schema)}.${quoteName(name)}`;
+export function quoteTable({ database, schema, name }: TableName): string {
+  return [...(database === undefined ? [] : [database]), schema, name].map(quoteName).join('.');
 }
 
 type StagingPlan = Pick<StatementPlan, 'dialect' | 'columns' | 'isDelta'>;

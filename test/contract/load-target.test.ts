@@ -24,7 +24,8 @@ const duckdb = keepDuckdb();
 afterAll(duckdb.end);
 
 loadTargetContract('DuckDB', async () => {
-  const file = join(await folder(), 'warehouse.duckdb');
+  // A schema of the contract has the name that DuckDB gives to this file.
+  const file = join(await folder(), 'analytics.duckdb');
   const tempFolder = join(await folder(), 'temp');
   const options = { address: new DatabaseAddress(`duckdb:${file}`), connectMs: 5_000, tempFolder };
   const target = createDuckdbTarget({ ...options, start: duckdb.start });

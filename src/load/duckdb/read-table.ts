@@ -14,15 +14,17 @@ export async function readTableName(rows: Rows, table: string): Promise<TableNam
   const { schema, name } = parseTableName(table);
   if (schema !== null) {
     const folded = foldName(schema);
-    const found = await rows(
-      `select 1 from duckdb_schemas()
+    const [found] = await rows<{ database: string }>(
+      `select database_name as database from duckdb_schemas()
         where database_name = current_database() and ${isNamed('schema_name', folded)}`,
     );
-    if (found.length === 0) throw schemaMissingError(table, schema);
-    return { schema: folded, name: foldName(name) };
+    if (found === undefined) throw schemaMissingError(table, schema);
+    return { ...found, schema: folded, name: foldName(name) };
   }
-  const [found] = await rows<{ schema: string }>('select current_schema() as schema');
-  return { schema: foldName(found!.schema), name: foldName(name) };
+  const [found] = await rows<{ database: string; schema: string }>(
+    'select current_database() as database, current_schema() as schema',
+  );
+  return { database: found!.database, schema: foldName(found!.schema), name: foldName(name) };
 }
 
 /** DuckDB's own `lower` would fold other letters too, such as Ä, which tell two names apart. */
