@@ -144,8 +144,11 @@ describe('after the loss of', () => {
       await loseCheckpoint(job);
 
       await expect(restoreState(job.config(), { folder })).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
+      // The log of the lost database must not become one of the restored database.
+      await writeFile(join(job.config().stateDir, 'checkpoint.db-wal'), 'of another database');
       const restored = await restoreState(job.config(), { folder, replace: true });
       expect(restored).toMatchObject({ isComplete: false, recovered: { runs: [{ found: 'rebuilt' }] } });
+      expect(restored.aside[0]).toMatch(/checkpoint\.db-wal\.\w+\.replaced$/);
       await expect(job.enrich()).rejects.toMatchObject({ code: 'RESTORED_UNCONFIRMED' });
       const mark = join(job.config().stateDir, 'restored.json');
       expect((await stat(mark)).mode & 0o777).toBe(0o600);
@@ -254,6 +257,11 @@ describe('after the loss of', () => {
       const next = changedLines(sampleLines(60), 1);
       const expected = await nights.night(next);
       const rows = await nights.rows();
+      // What the next delta is compared with stays that of the output in place.
+      const [last = ''] = (await filesUnder(stateDir)).filter((name) => name.endsWith('/last.json'));
+      const ofOutput = await readFile(join(stateDir, last), 'utf8');
+      await restoreState(nights.config(), { folder, replace: true });
+      expect(await readFile(join(stateDir, last), 'utf8')).toBe(ofOutput);
       await loseState(nights.config());
 
       const manifest = `${nights.config().output.path}.manifest.json`;

@@ -70,6 +70,8 @@ describe('Parquet', () => {
   it('is copied as CSV in its order, with the exact texts, and copied again only when it has changed', async () => {
     await withSpooledJob({ path: 'b[1]*.parquet' }, async (job) => {
       const path = await put(job, 'b[1]*.parquet', 60);
+      // A file that DuckDB would read for the pattern.
+      await put(job, 'b1.parquet', 10);
       const summary = await job.enrich();
       expect(summary).toMatchObject({ exitCode: 0, counts: { read: 60 } });
       await copyAsSource(job);
