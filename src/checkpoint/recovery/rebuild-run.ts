@@ -1,15 +1,9 @@
 /** Rebuilds a run from its journal, line by line. */
 import type { JournalLine, NumberedFile, RunLine } from '../journal/journal-line.js';
+import { attemptKey } from '../journal/journal-summary.js';
 import type { Publication } from '../publication.js';
-import {
-  beginUpload,
-  bindFolio,
-  changeChunk,
-  endUpload,
-  reopenForAnswer,
-  reopenRun,
-} from './apply-uploads.js';
-import type { RebuiltRun, RunBuilder } from './rebuilt-run.js';
+import { isCompleted } from '../walk-run.js';
+import type { RebuiltChunk, RebuiltRun, RunBuilder } from './rebuilt-run.js';
 
 /** @param lines all lines of the journal; the first one is the run's. */
 export function rebuildRun(lines: Iterable<JournalLine>): RebuiltRun {
@@ -107,29 +101,6 @@ function apply(run: RunBuilder, line: Exclude<JournalLine, RunLine>): void {
       changeChunk(run, line.chunk, { state: 'submitted', cause: null });
       reopenForAnswer(run, line.chunk);
       return;
-    default:
-      applyEnd(run, line);
-  }
-}
-
-type EndLines = Extract<
-  JournalLine,
-  {
-    type:
-      | 'published'
-      | 'publishing'
-      | 'done'
-      | 'withheld'
-      | 'confirmed'
-      | 'superseded'
-      | 'pruned'
-      | 'unpublished'
-      | 'reopened';
-  }
->;
-
-function applyEnd(run: RunBuilder, line: EndLines): void {
-  switch (line.type) {
     case 'published':
       run.published.push(line.file);
       return;
@@ -183,4 +154,56 @@ function addNight({ published }: RunBuilder, { number, night }: Publication): vo
 
 function fileOf({ number, bytes, sha256, output }: Publication): NumberedFile {
   return { number, path: output.path, bytes, sha256 };
+}
+
+/** Opens the run again: its publication, if any, is no longer valid. */
+function reopenRun(run: RunBuilder): void {
+  Object.assign(run, { state: 'open', publication: null, withheld: null, confirmed: null, finishedAt: null });
+}
+
+function changeChunk(run: RunBuilder, chunk: number, values: Partial<RebuiltChunk>): void {
+  Object.assign(run.chunks.get(chunk) ?? {}, values);
+}
+
+/** Begins an upload as ambiguous. The line of its end changes this; after a kill there is no such line. */
+function beginUpload(run: RunBuilder, line: Extract<JournalLine, { type: 'intent' }>): void {
+  if (run.uploads.has(attemptKey(line))) return;
+  const { chunk, attempt, fileName, records, at: startedAt, day } = line;
+  const sent = { chunk, attempt, fileName, records, startedAt, day };
+  const open = { folio: null, serviceRecords: null, endedAt: null, local: null };
+  run.uploads.set(attemptKey(line), { ...sent, state: 'ambiguous', doubt: 'no-reply', ...open });
+  // In a journal made from the database the attempt with the chunk's folio comes last, even if it is not the newest.
+  const latest = Math.max(run.chunks.get(chunk)?.attempt ?? 0, attempt);
+  changeChunk(run, chunk, { state: 'ambiguous', attempt: latest, cause: null });
+}
+
+function bindFolio(run: RunBuilder, line: Extract<JournalLine, { type: 'accepted' | 'adopted' }>): void {
+  const { chunk, folio, serviceRecords, rehearsal, at } = line;
+  const accepted = { state: 'accepted', folio, serviceRecords, endedAt: at, doubt: null, local: rehearsal };
+  Object.assign(run.uploads.get(attemptKey(line)) ?? {}, accepted);
+  changeChunk(run, chunk, { state: 'submitted', folio, submittedAt: at, cause: null });
+  if (rehearsal) run.isRehearsal = true;
+  if (line.type === 'adopted') reopenForAnswer(run, chunk);
+}
+
+/** The chunk's answer comes late, so its round must be closed again and the run must be published again. */
+function reopenForAnswer(run: RunBuilder, chunk: number): void {
+  const round = run.chunks.get(chunk)?.round ?? 0;
+  if (round > 0) run.round = Math.min(run.round, round - 1);
+  if (isCompleted(run)) reopenRun(run);
+}
+
+function endUpload(run: RunBuilder, line: Extract<JournalLine, { type: 'dropped' | 'ambiguous' }>): void {
+  const upload = run.uploads.get(attemptKey(line));
+  // An adopted upload stays accepted.
+  if (upload === undefined || upload.state === 'accepted') return;
+  const doubt = line.type === 'ambiguous' ? (line.doubt ?? 'no-reply') : null;
+  Object.assign(upload, { state: line.type, endedAt: line.at, doubt });
+  const isDoubtful = () => {
+    for (let attempt = 1; attempt <= line.attempt; attempt++) {
+      if (run.uploads.get(attemptKey({ chunk: line.chunk, attempt }))?.state === 'ambiguous') return true;
+    }
+    return false;
+  };
+  changeChunk(run, line.chunk, { state: isDoubtful() ? 'ambiguous' : 'cut' });
 }

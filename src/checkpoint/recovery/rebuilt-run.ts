@@ -15,8 +15,8 @@ type RebuiltSearch = Search & { readonly day: string };
 export interface RebuiltRun {
   readonly head: RunLine;
   readonly chunks: ReadonlyMap<number, RebuiltChunk>;
-  /** By `chunk/attempt`. */
-  readonly uploads: ReadonlyMap<string, RebuiltUpload>;
+  /** By `attemptKey`. */
+  readonly uploads: ReadonlyMap<number, RebuiltUpload>;
   readonly searches: ReadonlyMap<number, RebuiltSearch>;
   readonly state: RunState;
   readonly isAllCut: boolean;
@@ -42,7 +42,7 @@ export interface RebuiltRun {
 /** A run whose journal is being read. */
 export type RunBuilder = { -readonly [K in keyof RebuiltRun]: RebuiltRun[K] } & {
   readonly chunks: Map<number, RebuiltChunk>;
-  readonly uploads: Map<string, RebuiltUpload>;
+  readonly uploads: Map<number, RebuiltUpload>;
   readonly searches: Map<number, RebuiltSearch>;
   readonly published: NumberedFile[];
 };

@@ -3,17 +3,22 @@
  * before "publishing" is committed, and put in place together with the output.
  */
 import type { Checkpoint, CheckpointReader, Publication } from '../../checkpoint/checkpoint.js';
+import { besidePath, publicationPlace } from '../../config/sections/output-names.js';
 import type { DriftOptions } from '../../delta/answer-drift.js';
 import { checkBase, computeDelta } from '../../delta/compute-delta.js';
 import { baseLostError, type LastPublication } from '../../delta/delta-store.js';
+import type { DriftList } from '../../delta/list-drift.js';
 import { RowSet } from '../../delta/row-set.js';
-import { contentOf } from '../../files/encoded-file.js';
+import { contentOf, readContent } from '../../files/encoded-file.js';
+import { hasContent } from '../../files/output-store.js';
 import { writeLocalFile } from '../../files/work-file.js';
+import { outputFormat } from '../../output-format.js';
 import { columnsWithOrigin, createOutputLayout, outputColumns } from '../../results/output-layout.js';
 import type { RunContext } from '../../run-context.js';
+import { showText } from '../../text.js';
 import type { PublishedDelta } from '../../types.js';
 import { waitingBeside } from './beside-output.js';
-import { listKeyDrift } from './list-key-drift.js';
+import { writeList } from './drift-file.js';
 
 type DeltaNeeds = Pick<
   RunContext,
@@ -27,7 +32,8 @@ type BaseNeeds = Pick<RunContext, 'config' | 'deltas'> & {
 };
 
 /**
- * Computes the delta and writes it to the local disk; `putBeside` puts it in place later.
+ * Computes the delta and writes it to the local disk, and with `output.drift` the list of its drift by key; `putBeside` puts
+ * both in place later.
  * @param columns the columns that the service adds.
  * @returns undefined if the config wants none.
  * @throws ConfigError `DELTA_BASE_LOST`, `DELTA_BASE_DAMAGED`.
@@ -58,11 +64,42 @@ export async function writeDelta(
     signal: run.signal,
     onDigests: () => run.at('after-digests-before-delta'),
   };
-  const delta = await listKeyDrift(run, last, (driftList) =>
-    writeLocalFile(waitingBeside(run, 'delta'), (append) => computeDelta({ ...options, driftList }, append)),
-  );
+  const compute = (driftList?: DriftList) =>
+    writeLocalFile(waitingBeside(run, 'delta'), (append) => computeDelta({ ...options, driftList }, append));
+  const delta =
+    output.drift && last !== undefined
+      ? await writeList(
+          run,
+          'keyDrift',
+          source.key,
+          (append) => compute({ openBase: () => openBase(run, last), append }),
+          ({ drift }) => drift !== undefined,
+        )
+      : await compute();
   run.at('after-delta-before-publishing');
   return delta;
+}
+
+/** The CSV of the last publication. If it is missing or was changed, logs that and returns undefined. */
+async function openBase(
+  run: Pick<DeltaNeeds, 'id' | 'config' | 'output' | 'logger' | 'checkpoint'>,
+  last: LastPublication,
+): Promise<AsyncIterable<Uint8Array> | undefined> {
+  const runs = await run.checkpoint.runs(run.config.pipeline);
+  const published = runs.find(({ publication }) => publication?.number === last.publication);
+  if (published?.publication == null) return undefined;
+  const { output, number, content, ...stored } = published.publication;
+  const path = publicationPlace(output.path, published.id, number);
+  const format = outputFormat(output.path);
+  const found = format === 'parquet' ? undefined : await run.output.identity(path);
+  if (found !== undefined && (await hasContent(found, stored))) {
+    return readContent(run.output, { path, format, content });
+  }
+  run.logger.warn(
+    { run: run.id, publication: number, path },
+    `publication ${number} is no longer at ${showText(path)} as it was written, or is a Parquet file: the column before is empty in ${showText(besidePath(output.path, 'key-drift.csv'))}`,
+  );
+  return undefined;
 }
 
 /** @returns undefined if records were rejected: a row's number is then not its record's number. */
