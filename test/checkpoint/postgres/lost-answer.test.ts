@@ -1,6 +1,7 @@
 /** What the database has recorded while its answer was lost with the connection: paid requests, and parts. */
 import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Account } from '../../../src/checkpoint/postgres/account/open-account.js';
 import type { PostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { createPostgresParts } from '../../../src/files/postgres/postgres-parts.js';
 import { readWhole } from '../../../src/streams/read-pieces.js';
@@ -10,6 +11,7 @@ import { useSilentNetwork } from '../../helpers/postgres/silent-network.js';
 
 const silent = useSilentNetwork();
 let state: PostgresState;
+let account: Account;
 
 beforeEach(async () => {
   state = await openState(silent.network.database);
@@ -59,22 +61,40 @@ it.each([
   expect(await checkpoint.recordIntent('r1', 1, fileName, 2, sampleBudget())).toMatchObject({ attempt: 2 });
 });
 
-it('ends the process as one without its lease, if it was paused beyond the end of that', async () => {
-  const { checkpoint } = state;
-  await checkpoint.recordCut('r1', sampleChunk(1));
-  vi.useFakeTimers({ toFake: ['performance'] });
-  try {
-    const lock = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 1 });
-    silent.network.loseAnswer('COMMIT');
-    const intent = checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget({ perRun: 100 }));
-    vi.advanceTimersByTime(31_000);
-    await expect(intent).rejects.toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
-    expect(lock.lost?.reason).toMatchObject({ code: 'LEASE_LOST' });
-    await lock.close();
-  } finally {
-    vi.useRealTimers();
-  }
-});
+it.each([
+  [
+    'a change of the run',
+    'COMMIT',
+    (): Promise<unknown> => {
+      return state.checkpoint.recordIntent('r1', 1, fileName, 1, sampleBudget({ perRun: 100 }));
+    },
+  ],
+  ['what the account has learned', 'UPDATE 1', () => account.permits.ended()],
+])(
+  'ends the process as one without its lease, if it was paused beyond the end of that, in %s',
+  async (_, answer, change) => {
+    await state.checkpoint.recordCut('r1', sampleChunk(1));
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const lock = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 1 });
+      account = state.account({
+        service: 'https://predict.example',
+        pipeline: 'nightly',
+        folios: 2,
+        perSecond: 9,
+      });
+      await account.permits.ask(['r1 1']);
+      silent.network.loseAnswer(answer);
+      const changed = change();
+      vi.advanceTimersByTime(31_000);
+      await expect(changed).rejects.toMatchObject({ code: 'LEASE_LOST', exitCode: 11 });
+      expect(lock.lost?.reason).toMatchObject({ code: 'LEASE_LOST' });
+      await lock.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  },
+);
 
 it('is known of an upload that was refused, which is refunded once', async () => {
   const { checkpoint } = state;

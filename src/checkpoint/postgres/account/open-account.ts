@@ -48,10 +48,8 @@ export function createAccount(
     pauseChannel: channelOf(service),
     fence: number,
     join: () => {
-      joined ??= open()
-        .then((db) =>
-          db.query(join, { service, pipeline, fence: number(), folios, perSecond, channel }, true),
-        )
+      joined ??= db
+        .query(join, { service, pipeline, fence: number(), folios, perSecond, channel }, true)
         .then(() => undefined);
       joined.catch(() => {
         joined = undefined;
@@ -61,7 +59,14 @@ export function createAccount(
   };
   const ends: (() => void)[] = [];
   const db: AccountDatabase = {
-    query: async (...asked) => (await open()).query(...asked),
+    // Other pipelines share the connection, which therefore does not know whose lease has ended.
+    query: async (...asked) => {
+      try {
+        return await (await open()).query(...asked);
+      } catch (error) {
+        throw fence.loss?.() ?? error;
+      }
+    },
     listen: async (...wanted) => void ends.push(await (await open()).listen(...wanted)),
   };
   return {
