@@ -253,6 +253,16 @@ describe('after the loss of', () => {
       const { stateDir } = nights.config();
       const folder = join(nights.folder, 'backup');
       await nights.night(sampleLines(60));
+      const [segment = ''] = await readdir(join(stateDir, 'reuse', 'segments'));
+      for (const [name, code] of [
+        ['secret', 'REUSE_SECRET_LOST'],
+        [`segments/${segment}`, 'REUSE_SEGMENT_LOST'],
+      ] as const) {
+        const path = join(stateDir, 'reuse', name);
+        await rename(path, `${path}.away`);
+        await expect(backupState({ stateDir }, { folder })).rejects.toMatchObject({ code, exitCode: 2 });
+        await rename(`${path}.away`, path);
+      }
       await backupState({ stateDir }, { folder });
       const next = changedLines(sampleLines(60), 1);
       const expected = await nights.night(next);
