@@ -185,21 +185,23 @@ describe('Postgres', () => {
     });
   });
 
-  it('gives texts, numbers, NULL and empty texts as they are; a single column too', async () => {
+  it('gives texts, numbers, NULL and empty texts as they are, and dates in ISO form; a single column too', async () => {
     const values = `select * from (values
-      (1, '0001', 12345678901234567890.10, 'a,b', null, '', 'say "x"'),
-      (2, '#', 0.10, E'two\\nlines', ' ', 'é', E'\\\\.'),
-      (3, null, null, E'cr\\rx', null, null, E'tab\\t')) as v(id, "Business", "Address", "State", "Note", e, q)`;
+      (1, '0001', 12345678901234567890.10, 'a,b', null, '', 'say "x"', date '2026-11-03'),
+      (2, '#', 0.10, E'two\\nlines', ' ', 'é', E'\\\\.', null),
+      (3, null, null, E'cr\\rx', null, null, E'tab\\t', null)) as v(id, "Business", "Address", "State", "Note", e, q, d)`;
     await withQuery(
       0,
       async (job) => {
+        const name = new URL(job.database.url).pathname.slice(1);
+        await job.database.query(`alter database "${name}" set datestyle = 'German'`);
         await job.enrich();
         const [copy] = await job.spooled();
         expect(await readFile(join(job.folder, '.foliopipe/spool', copy!), 'utf8')).toBe(
-          'id,Business,Address,State,Note,e,q\n' +
-            '1,0001,12345678901234567890.10,"a,b",,"","say ""x"""\n' +
-            '2,#,0.10,"two\nlines", ,é,\\.\n' +
-            '3,,,"cr\rx",,,tab\t\n',
+          'id,Business,Address,State,Note,e,q,d\n' +
+            '1,0001,12345678901234567890.10,"a,b",,"","say ""x""",2026-11-03\n' +
+            '2,#,0.10,"two\nlines", ,é,\\.,\n' +
+            '3,,,"cr\rx",,,tab\t,\n',
         );
         expect(readRaw(await job.output()).map(({ record }) => [record.Business, record.e])).toEqual([
           ['0001', ''],
