@@ -15,7 +15,7 @@ it('names the process that works on an unfinished run, and after a kill the comm
   const job = await createJob(await folder(), { baseUrl: service.url });
   const env = { FOLIOPIPE_TOKEN: service.token };
   const running = spawnCli(['run', job.config, '--log-level', 'debug'], { env });
-  await running.waitFor('stderr', /folio/);
+  await running.waitFor('stderr', /submitted as folio/);
   const status = (...more: string[]) => callMain(['status', job.config, ...more], { env });
 
   const working = await status();

@@ -272,7 +272,7 @@ describe('two pipelines with one output', () => {
     await symlink(out, path.dirname(second!.output));
     const begin = async (config: string) => {
       const running = spawnCli(['run', config, '--json', '--log-level', 'debug'], { env });
-      await running.waitFor('stderr', /folio/);
+      await running.waitFor('stderr', /submitted as folio/);
       return running;
     };
     const one = await begin(first!.config);
@@ -298,7 +298,7 @@ describe('two pipelines with one output', () => {
     await mkdir(path.dirname(first!.output));
     await symlink(path.dirname(first!.output), path.dirname(second!.output));
     const running = spawnCli(['run', first!.config, '--log-format', 'json', '--log-level', 'debug'], { env });
-    await running.waitFor('stderr', /folio/);
+    await running.waitFor('stderr', /submitted as folio/);
     const bought = () => service.folios.filter(({ fileName }) => fileName.startsWith('second-')).length;
 
     const args = ['submit', second!.config, '--json'];

@@ -41,16 +41,19 @@ describe('findParts', () => {
       }
     }));
 
-  it('takes the newest set that adds up, and goes back where a newer download was cut off', () =>
-    withFolder(async (folder) => {
-      await put(folder, '000007-successful-0-aa', 10, 'old');
-      await put(folder, '000007-failed-0-aa', 2, 'old');
-      const old = (await findParts(folder, [chunk])).get(7)!;
-      await put(folder, '000007-successful-0-00', 11, 'new');
-      expect((await findParts(folder, [chunk])).get(7)).toEqual(old);
-      await put(folder, '000007-failed-0-00', 1, 'new');
-      expect((await findParts(folder, [chunk])).get(7)!.counts).toEqual({ successful: 11, failed: 1 });
-    }));
+  it.each(['00', 'bb'])(
+    'takes the newest set that adds up, and goes back where a newer download was cut off: -%s',
+    (newer) =>
+      withFolder(async (folder) => {
+        await put(folder, '000007-successful-0-aa', 10, 'old');
+        await put(folder, '000007-failed-0-aa', 2, 'old');
+        const old = (await findParts(folder, [chunk])).get(7)!;
+        await put(folder, `000007-successful-0-${newer}`, 11, 'new');
+        expect((await findParts(folder, [chunk])).get(7)).toEqual(old);
+        await put(folder, `000007-failed-0-${newer}`, 1, 'new');
+        expect((await findParts(folder, [chunk])).get(7)!.counts).toEqual({ successful: 11, failed: 1 });
+      }),
+  );
 
   it('passes over a damaged file', () =>
     withFolder(async (folder) => {
