@@ -71,7 +71,7 @@ export async function waitForFirstRun(
   let state: StateReader | undefined;
   for (let isPrinted = false; !signal.aborted; isPrinted = true) {
     state ??= await openStateReader(config);
-    const run = state && (await shownRun(state, pipeline, 'last'));
+    const run = await findLast(state, pipeline);
     if (run !== undefined) return state;
     if (database === null) {
       // The folder may be removed and made again before the first run. A database stays open, to connect only once.
@@ -87,6 +87,16 @@ export async function waitForFirstRun(
   }
   await state?.close();
   return undefined;
+}
+
+/** Closes the state if it cannot be read: an open one keeps the process from ending. */
+async function findLast(state: StateReader | undefined, pipeline: string): Promise<Run | undefined> {
+  try {
+    return state && (await shownRun(state, pipeline, 'last'));
+  } catch (error) {
+    await state?.close();
+    throw error;
+  }
 }
 
 /** Whether no process works on the run any more: one that works on the pipeline may work on its next run. */

@@ -173,6 +173,20 @@ it('ends where the database has one connection left, and reads the runs over it'
   await expect.poll(async () => (await database.query(open)).length).toBe(0);
 });
 
+it('ends a watch by a role that may not see the runs', async () => {
+  const { database, machine } = await createSite('blind');
+  const { args, folder: cwd, env, call } = await machine('first');
+  expect(await call('submit')).toMatchObject({ code: 0 });
+  const url = await database.role('blind', 'blind-secret');
+  await database.query('GRANT USAGE ON SCHEMA foliopipe TO blind');
+  await database.query('GRANT SELECT ON ALL TABLES IN SCHEMA foliopipe TO blind; REVOKE SELECT ON foliopipe.runs FROM blind');
+  const status = await callMain(['status', ...args, '--watch'], { cwd, env: { ...env, STATE_URL: url } });
+  expect(status).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_DATABASE_DENIED') });
+  // An open connection would keep the process from ending.
+  const open = "SELECT 1 FROM pg_stat_activity WHERE usename = 'blind'";
+  await expect.poll(async () => (await database.query(open)).length).toBe(0);
+});
+
 it('does not take answers for lost whose folder is not mounted', async () => {
   const site = await createSite('unmounted', 'folder', { reuse: { maxAge: '9d' } });
   const first = await site.machine('first');
