@@ -17,7 +17,10 @@ export interface GivenUpRun {
   readonly run: string;
   /** Records that were, or may have been, paid for. */
   readonly paid: number;
-  /** The newest whole publication of a run that is open again, such as by `retry`, and what was paid for until then. */
+  /**
+   * The newest whole publication of a run that is open again, such as by `retry`, and what was paid for until then
+   * without its UNPROCESSED records, which an adopted folio may still answer.
+   */
   readonly published: Pick<Night, 'publication' | 'paid'> | null;
   /** How many of these have no answer that a later run takes, and their price; null without `budget.pricePerRecord`. */
   readonly inVain: { readonly records: number; readonly amount: number | null; readonly currency: string };
@@ -72,8 +75,8 @@ export async function findGivenUp(
     ? 'a local service gave some of them'
     : whyBoughtAgain(config, reuse, run, isSourceChanged);
   const night = await checkpoint.nightOf(run.id);
-  const published = night === undefined ? null : { publication: night.publication, paid: night.paid };
-  const lost = paidInVain({ paid, published }, boughtAgain === null ? collected.records : 0);
+  const published = night === undefined ? null : publishedOf(night);
+  const lost = paidInVain({ paid, published, open }, boughtAgain === null ? collected.records : 0);
   return {
     run: run.id,
     paid,
@@ -89,9 +92,16 @@ export async function findGivenUp(
   };
 }
 
-/** @param kept how many answers later runs take. */
-function paidInVain({ paid, published }: Pick<GivenUpRun, 'paid' | 'published'>, kept: number): number {
-  return Math.max(paid - Math.max(kept, published?.paid ?? 0), 0);
+function publishedOf({ publication, paid, origins }: Night): GivenUpRun['published'] {
+  return { publication, paid: paid - origins.sent.unprocessed };
+}
+
+/** At least what is open. @param kept how many answers later runs take. */
+function paidInVain(
+  { paid, published, open }: Pick<GivenUpRun, 'paid' | 'published' | 'open'>,
+  kept: number,
+): number {
+  return Math.max(paid - Math.max(kept, published?.paid ?? 0), open.records);
 }
 
 /** Whether a run has sent nothing that was, or may have been, paid for. */

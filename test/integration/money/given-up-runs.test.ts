@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import {
   abandon,
+  adopt,
   type FoliopipeError,
   type Logger,
   openCheckpointReader,
@@ -11,9 +12,16 @@ import {
   submit,
 } from '../../../pipelines/index.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
+import { firstUploadOf } from '../../fake-service/troubles.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob } from '../../helpers/jobs/cli-job.js';
-import { type Changes, expectEnriched, type Job, withJob } from '../../helpers/jobs/fake-service-job.js';
+import {
+  type Changes,
+  expectEnriched,
+  folioOf,
+  type Job,
+  withJob,
+} from '../../helpers/jobs/fake-service-job.js';
 import { interrupt, stopAt } from '../../helpers/jobs/interrupted-job.js';
 import { fineNames, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { sourceText } from '../../helpers/jobs/sample-source.js';
@@ -371,6 +379,22 @@ it('of a published run whose retry was stopped, only what was paid for after the
       inVain: { records: 8 },
       published: { publication: 1 },
     });
+  });
+});
+
+it('of a published run to which a folio was adopted afterwards, that folio is in vain', async () => {
+  const config = { ambiguous: { policy: 'hold' } };
+  const behaviour = { trouble: firstUploadOf([2], { kind: 'lose', share: 0 }) };
+  await withJob({ behaviour, config }, async (job) => {
+    const { run } = await job.enrich();
+    await adopt(job.config(), { run, chunk: 2, folio: folioOf(job, 2) });
+    await writeFile(job.sourcePath, sourceText(70));
+    const { hint } = (await job.failure()) as FoliopipeError;
+    expect(hint).toMatch(
+      /run --new --yes gives up what is open: 10 of the 60 records paid for are paid in vain; .* 1 folio \(10 records\) open/,
+    );
+    const error = await job.failure({}, { fresh: true });
+    expect(error).toMatchObject({ code: 'RUN_UNFINISHED_PAID', facts: { paid: 60, inVain: 10 } });
   });
 });
 
