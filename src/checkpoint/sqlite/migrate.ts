@@ -2,12 +2,6 @@
 import type { Database } from 'better-sqlite3';
 import { ConfigError } from '../../errors.js';
 
-/**
- * The tables that lists of migrations make of an empty file, as SQL. Kept, because the migrations change tables that they
- * have made themselves, which takes ten times as long as making them: a process may open many new states.
- */
-const tablesMade = new WeakMap<readonly string[], string>();
-
 /** The version of the tables in the file; 0 for an empty file. */
 export function schemaVersion(connection: Database): number {
   return Number(connection.pragma('user_version', { simple: true }));
@@ -26,20 +20,11 @@ export function migrate(connection: Database, migrations: readonly string[], com
     .transaction(() => {
       // Checked again: another process may have migrated while this one waited for the write lock.
       refuseNewer(connection, migrations.length);
-      const version = schemaVersion(connection);
-      const isEmpty = version === 0 && tablesOf(connection) === '';
-      const made = isEmpty ? tablesMade.get(migrations) : undefined;
-      for (const sql of made === undefined ? migrations.slice(version) : [made]) connection.exec(sql);
-      if (isEmpty && made === undefined) tablesMade.set(migrations, tablesOf(connection));
+      for (const sql of migrations.slice(schemaVersion(connection))) connection.exec(sql);
       connection.pragma(`user_version = ${migrations.length}`);
       complete?.();
     })
     .immediate();
-}
-
-function tablesOf(connection: Database): string {
-  const made = connection.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid');
-  return made.pluck().all().join(';\n');
 }
 
 /** @throws ConfigError `CHECKPOINT_NEWER` when a newer foliopipe has written the file. */
