@@ -179,7 +179,9 @@ it('ends a watch by a role that may not see the runs', async () => {
   expect(await call('submit')).toMatchObject({ code: 0 });
   const url = await database.role('blind', 'blind-secret');
   await database.query('GRANT USAGE ON SCHEMA foliopipe TO blind');
-  await database.query('GRANT SELECT ON ALL TABLES IN SCHEMA foliopipe TO blind; REVOKE SELECT ON foliopipe.runs FROM blind');
+  await database.query(
+    'GRANT SELECT ON ALL TABLES IN SCHEMA foliopipe TO blind; REVOKE SELECT ON foliopipe.runs FROM blind',
+  );
   const status = await callMain(['status', ...args, '--watch'], { cwd, env: { ...env, STATE_URL: url } });
   expect(status).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_DATABASE_DENIED') });
   // An open connection would keep the process from ending.
