@@ -146,7 +146,7 @@ async function chooseSkipLines(
   { found, format }: FoundSource,
 ): Promise<FoundSource> {
   // Excel's line `sep=;`, read with the delimiter that it names, has two columns.
-  const isOneColumn = found.columns.length === 1 || found.columns[0] === 'sep=';
+  const isOneColumn = found.columns.length === 1 || /^sep=$/i.test(found.columns[0]!);
   if (!isOneColumn || format.skipLines !== undefined) return { found, format };
   for (let skipLines = 1; skipLines <= MOST_LINES_BEFORE; skipLines++) {
     const further = { ...format, skipLines };

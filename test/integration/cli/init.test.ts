@@ -256,7 +256,7 @@ describe('foliopipe init', () => {
     ],
     [
       "Excel's line that names the delimiter",
-      Buffer.from(`sep=;\r\n${text.replaceAll(',', ';')}`),
+      Buffer.from(`SEP=;\r\n${text.replaceAll(',', ';')}`),
       'after 1 line',
       '--skip-lines 1',
       { skipLines: 1 },
