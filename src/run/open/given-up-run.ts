@@ -212,7 +212,7 @@ export function waysFromChanged(
   if (givenUp === undefined)
     return `${back}; or start a new run: ${newRunCommand(false)}; nothing was paid for in run ${run}`;
   const { boughtAgain } = givenUp;
-  const use = boughtAgain === null ? 'takes their answers' : `pays for all records again: ${boughtAgain}`;
+  const use = boughtAgain === null ? 'takes their answers' : `pays for their records again: ${boughtAgain}`;
   return `${back}; or foliopipe run --set source.onChange=supersede fetches the open folios, and then starts a new run, which ${use}; or ${newRunCommand(givenUp.needsYes)} gives up what is open: ${givenUpText(givenUp)}`;
 }
 

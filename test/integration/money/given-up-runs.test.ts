@@ -405,7 +405,7 @@ it('a run whose source has changed names what it would cost, and commands that w
     const { hint } = (await job.failure()) as FoliopipeError;
     expect(hint).toMatch(/put the old file back to finish run/);
     expect(hint).toContain(
-      'foliopipe run --set source.onChange=supersede fetches the open folios, and then starts a new run, which pays for all records again: reuse.maxAge is 0; or',
+      'foliopipe run --set source.onChange=supersede fetches the open folios, and then starts a new run, which pays for their records again: reuse.maxAge is 0; or',
     );
     expect(hint).toMatch(/foliopipe run --new --yes gives up what is open: \d+ of the \d+ records paid for/);
     expect(hint).toMatch(/\d folios? \(\d+ records\) open at/);
