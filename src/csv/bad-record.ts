@@ -112,7 +112,7 @@ interface BadRecordFacts {
   readonly found: number;
   /** Offset of a misplaced quote in the record. */
   readonly quoteAt: number;
-  /** Whether the file ends in a record with a wrong number of fields, without a line end. */
+  /** Whether the file ends in a record with too few fields, without a line end. */
   readonly isUnended: boolean;
 }
 

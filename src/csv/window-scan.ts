@@ -31,7 +31,7 @@ export class WindowScan {
   problemAt = 0;
   /** Fields of a record with a wrong field count. */
   found = 0;
-  /** Whether the file ends in such a record, without a line end. */
+  /** Whether the file ends in such a record, without a line end and before its last field. */
   isUnended = false;
   readonly #grammar: Grammar;
   /** 1 for a byte that ends a run of plain bytes. */
@@ -123,7 +123,7 @@ export class WindowScan {
         if (slot + 1 !== limit) {
           this.found = slot + 1 - limit + fields;
           this.problemAt = i;
-          this.isUnended = c === END;
+          this.isUnended = c === END && slot + 1 < limit;
           stop = 'SOURCE_FIELD_COUNT';
           break;
         }
