@@ -147,7 +147,7 @@ if (isOld) {
       const told = await callMain(['enqueue', west, east], { env: env() });
       expect(told, told.stderr).toMatchObject({ code: 0 });
       for (const file of [west, east]) {
-        expect(told.stdout).toContain(`register the new one with: foliopipe enqueue -c ${file} --schedule\n`);
+        expect(told.stdout).toContain(`register it with: foliopipe enqueue -c ${file} --schedule\n`);
       }
       expect(told.stdout).toContain(`foliopipe fleet -c ${east}`);
       await writeConfig('east', { source: { path: '-' } });
