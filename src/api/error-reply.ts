@@ -39,7 +39,7 @@ export function retryAfterOf({ header }: Pick<HttpReply, 'header'>): Millisecond
  */
 export function parseRetryAfter(value: string | undefined, now: number): Milliseconds | null {
   const text = value?.trim() ?? '';
-  if (/^\d+$/.test(text)) return Number(text) * 1000;
+  if (/^\d+$/.test(text)) return Math.min(Number(text) * 1000, Number.MAX_SAFE_INTEGER);
   const date = /^[A-Z][a-z]+, .+ GMT$/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? null : Math.max(0, date - now);
 }

@@ -7,6 +7,8 @@ const NOW = Date.parse('2026-11-21T03:00:00Z');
 test.each([
   ['120', 120_000],
   [' 0 ', 0],
+  // A service may send anything; a time that is not finite has no text.
+  ['9'.repeat(400), Number.MAX_SAFE_INTEGER],
   ['Sat, 21 Nov 2026 03:02:00 GMT', 120_000],
   ['Saturday, 21-Nov-26 03:02:00 GMT', 120_000],
   ['Sat, 21 Nov 2026 02:00:00 GMT', 0],
