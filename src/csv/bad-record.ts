@@ -54,7 +54,7 @@ export function badRecordHint(bad: BadRecord, { delimiter, isOurs, isMarkedUtf8 
   const isFirst = code === 'SOURCE_FIELD_COUNT' && record === 1;
   const hint = message === NOT_UTF8 ? (isMarkedUtf8 ? MARKED_UTF8 : OTHER_THAN_UTF8) : HINTS[code];
   const check = code === 'SOURCE_FIELD_COUNT' ? `; or check the delimiter: ${delimiter}` : '';
-  if (message.endsWith(UNENDED)) return `${MAY_BE_CUT}${hint}${check}`;
+  if (message.endsWith(UNENDED) && !isFirst) return `${MAY_BE_CUT}${hint}${check}`;
   return `${isFirst ? MAY_LACK_HEADER : ''}${isEscaped(bad) ? MAY_BE_ESCAPED : ''}${hint}${check}`;
 }
 

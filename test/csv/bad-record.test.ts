@@ -28,4 +28,6 @@ it('of a record in which the file ends, without a line end, asks first whether t
   const message = 'the number of fields is 3, not 5, and the file ends there without a line end';
   const hint = badRecordHint({ ...bad, code: 'SOURCE_FIELD_COUNT', message }, readAs);
   expect(hint).toMatch(/^check that the file was written and copied completely: .+; or correct the record/);
+  const only = badRecordHint({ ...bad, code: 'SOURCE_FIELD_COUNT', message, record: 1 }, readAs);
+  expect(only).toMatch(/^check that the first line is the header/);
 });

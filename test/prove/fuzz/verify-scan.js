@@ -56,7 +56,9 @@ export function verifyScan(bytes, grammar, found) {
       }
       const bad = badTextIn(bytes.subarray(start, end), grammar.transcoded);
       if (record.length !== grammar.fields) {
-        const message = `the number of fields is ${record.length}, not ${grammar.fields}`;
+        const isCut = record.length < grammar.fields && bytes[at - 1] !== LF;
+        const unended = isCut ? ', and the file ends there without a line end' : '';
+        const message = `the number of fields is ${record.length}, not ${grammar.fields}${unended}`;
         refuse('SOURCE_FIELD_COUNT', start, end, { message });
       } else if (bad !== undefined) refuse(bad, start, end);
       else expectFound({ values: record.map((value) => Buffer.from(value, 'latin1').toString()) }, start);
