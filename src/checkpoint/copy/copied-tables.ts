@@ -3,6 +3,7 @@
  * them. Postgres has the same columns, and a few more that it derives.
  */
 import { openSqlite } from '../../sqlite-driver.js';
+import { migrate } from '../sqlite/migrate.js';
 import { migrations } from '../sqlite/migrations/index.js';
 
 export interface CopiedTable {
@@ -23,7 +24,7 @@ export function copiedTables(): readonly CopiedTable[] {
 
 function readTables(): readonly CopiedTable[] {
   const empty = openSqlite(':memory:');
-  for (const sql of migrations) empty.exec(sql);
+  migrate(empty, migrations);
   const names = empty
     .prepare<[], string>("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY rowid")
     .pluck()
