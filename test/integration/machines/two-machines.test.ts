@@ -158,35 +158,42 @@ it('says what is wrong with the database, without its password', async () => {
   expect(readOnly.stdout).toMatch(/STATE_DATABASE_READ_ONLY/);
 });
 
-it('ends where the database has one connection left, and reads the runs over it', async () => {
-  const { database, machine } = await createSite('narrow');
+/** A role that looks at a run which was submitted. */
+async function createVisitor(role: string) {
+  const { database, machine } = await createSite(role);
   const { args, folder: cwd, env, call } = await machine('first');
   expect(await call('submit')).toMatchObject({ code: 0 });
-  const url = await database.role('narrow', 'narrow-secret');
+  const url = await database.role(role, `${role}-secret`);
+  return {
+    database,
+    look: (command: string, ...flags: string[]) =>
+      callMain([command, ...args, ...flags], { cwd, env: { ...env, STATE_URL: url } }),
+    /** An open connection would keep the process from ending. */
+    expectGone: async () => {
+      const open = `SELECT 1 FROM pg_stat_activity WHERE usename = '${role}'`;
+      await expect.poll(async () => (await database.query(open)).length).toBe(0);
+    },
+  };
+}
+
+it('ends where the database has one connection left, and reads the runs over it', async () => {
+  const { database, look, expectGone } = await createVisitor('narrow');
   await database.query('GRANT pg_read_all_data TO narrow; ALTER ROLE narrow CONNECTION LIMIT 1');
-  const narrow = { cwd, env: { ...env, STATE_URL: url } };
-  expect(await callMain(['runs', ...args], narrow)).toMatchObject({ code: 0 });
-  const status = await callMain(['status', ...args], narrow);
+  expect(await look('runs')).toMatchObject({ code: 0 });
+  const status = await look('status');
   expect(status).toMatchObject({ code: 5, stderr: expect.stringContaining('STATE_DATABASE_FULL') });
-  // An open connection would keep the process from ending.
-  const open = "SELECT 1 FROM pg_stat_activity WHERE usename = 'narrow'";
-  await expect.poll(async () => (await database.query(open)).length).toBe(0);
+  await expectGone();
 });
 
 it('ends a watch by a role that may not see the runs', async () => {
-  const { database, machine } = await createSite('blind');
-  const { args, folder: cwd, env, call } = await machine('first');
-  expect(await call('submit')).toMatchObject({ code: 0 });
-  const url = await database.role('blind', 'blind-secret');
+  const { database, look, expectGone } = await createVisitor('blind');
   await database.query('GRANT USAGE ON SCHEMA foliopipe TO blind');
   await database.query(
     'GRANT SELECT ON ALL TABLES IN SCHEMA foliopipe TO blind; REVOKE SELECT ON foliopipe.runs FROM blind',
   );
-  const status = await callMain(['status', ...args, '--watch'], { cwd, env: { ...env, STATE_URL: url } });
+  const status = await look('status', '--watch');
   expect(status).toMatchObject({ code: 2, stderr: expect.stringContaining('STATE_DATABASE_DENIED') });
-  // An open connection would keep the process from ending.
-  const open = "SELECT 1 FROM pg_stat_activity WHERE usename = 'blind'";
-  await expect.poll(async () => (await database.query(open)).length).toBe(0);
+  await expectGone();
 });
 
 it('does not take answers for lost whose folder is not mounted', async () => {
