@@ -6,7 +6,7 @@ import type { CheckpointReader } from '../checkpoint/checkpoint-reader.js';
 import type { Run } from '../checkpoint/state.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
 import { anchorOf, isFolder } from '../config/sections/output-names.js';
-import { fixedOutputPath } from '../config/sections/output-path.js';
+import { frozenOutputPath } from '../config/sections/output-path.js';
 import { EMBEDDED } from '../config/sections/service-section.js';
 import { ConfigError, GuardError } from '../errors.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -128,7 +128,7 @@ async function unfinishedOfOther(
 ): Promise<GuardError | undefined> {
   for (const head of (await reader?.runHeads()) ?? []) {
     if (head.pipeline === pipeline || !isUnfinished(head) || head.rehearsal) continue;
-    if (fixedOutputPath((await reader!.run(head.id))!) !== path) continue;
+    if (frozenOutputPath((await reader!.run(head.id))!) !== path) continue;
     const { uploads, chunks } = await reader!.tally(head.id);
     if (uploads.accepted + uploads.ambiguous + chunks.uploading === 0) continue;
     const text = `run ${head.id} of the pipeline ${head.pipeline} is unfinished, and writes ${path} too: what it has paid for would be paid for again`;
@@ -197,7 +197,7 @@ async function behindIn(
     });
   }
   const published = Date.parse(textIn(head, 'published') ?? '');
-  const looksAt = (one: Run) => one.source.limit === undefined || fixedOutputPath(one) === output;
+  const looksAt = (one: Run) => one.source.limit === undefined || frozenOutputPath(one) === output;
   if (runs.some((one) => looksAt(one) && beganAfter(one, { run, published }))) return undefined;
   const text = `the state is older than ${output}: it does not know publication ${publication}, which run ${name} has put there; what was sent after ${newest.id}, the newest run that it knows, would be paid for again`;
   return new GuardError('STATE_BEHIND', text, {

@@ -2,7 +2,7 @@
 import type { CheckpointReader, Publication, Run, Withheld } from '../checkpoint/checkpoint.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
 import { dataPath, publicationPlace } from '../config/sections/output-names.js';
-import { fixedOutputPath } from '../config/sections/output-path.js';
+import { frozenOutputPath } from '../config/sections/output-path.js';
 import { FoliopipeError } from '../errors.js';
 import type { FailureReason } from '../failure-reasons.js';
 import type { OutputStore } from '../files/output-store.js';
@@ -120,7 +120,7 @@ export async function withheldFacts(
   { tolerate }: Withheld,
 ): Promise<WithheldOutput> {
   const { id, pipeline } = run;
-  const path = fixedOutputPath(run);
+  const path = frozenOutputPath(run);
   const there = path === null ? undefined : await output.identity(path).catch(noAnswer);
   const files = there == null ? [] : await checkpoint.publications(pipeline);
   const last = files.find((file) => file.path === path && file.run !== id);

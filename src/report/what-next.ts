@@ -1,7 +1,7 @@
 /** What is left to do with a run: why it did not end with exit 0, and the commands that help. */
 import type { Run } from '../checkpoint/state.js';
 import type { Config } from '../config/schema.js';
-import { fixedOutputPath, type OutputRun, withOutputPath } from '../config/sections/output-path.js';
+import { frozenOutputPath, type OutputRun, withOutputPath } from '../config/sections/output-path.js';
 import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts, roomyTolerance } from './exit-code.js';
@@ -59,7 +59,7 @@ export function isPlayedElsewhere(
   config: Pick<Config, 'output'>,
   run: Pick<Run, 'rehearsal' | 'source'> & OutputRun,
 ): boolean {
-  const own = fixedOutputPath(run);
+  const own = frozenOutputPath(run);
   const isSample = run.source.limit !== undefined;
   return run.rehearsal && !isSample && own !== null && own !== withOutputPath(config, run).output.path;
 }

@@ -4,7 +4,7 @@ import { openPredictionApi } from '../api/open-prediction-api.js';
 import type { PredictionApi } from '../api/prediction-api.js';
 import type { ApiWatcher } from '../api/retry-loop.js';
 import type { Run } from '../checkpoint/checkpoint.js';
-import { fixedAddress } from '../config/fixed-values.js';
+import { frozenAddress } from '../config/frozen-config.js';
 import type { Config } from '../config/schema.js';
 import { serviceAddress } from '../config/sections/service-section.js';
 import { isAddress } from '../config/sections/values.js';
@@ -46,7 +46,7 @@ export function isRehearsalElsewhere(
   config: Pick<Config, 'service' | 'stateDir'>,
   run: Pick<Run, 'service' | 'frozen' | 'rehearsal'>,
 ): boolean {
-  return run.rehearsal && fixedAddress(run) !== serviceAddress(config);
+  return run.rehearsal && frozenAddress(run) !== serviceAddress(config);
 }
 
 /**
@@ -56,7 +56,7 @@ export function isRehearsalElsewhere(
 export function withAddressOf(config: Config, run: Pick<Run, 'service' | 'frozen'> | undefined): Config {
   const { service } = config;
   if (run === undefined || service.embedded || service.baseUrl !== NO_ADDRESS) return config;
-  const address = fixedAddress(run);
+  const address = frozenAddress(run);
   return isAddress(address) ? { ...config, service: { ...service, baseUrl: address } } : config;
 }
 

@@ -6,7 +6,7 @@ import type { CheckpointReader, Run } from '../checkpoint/checkpoint.js';
 import { isUnfinished } from '../checkpoint/walk-run.js';
 import type { Config } from '../config/schema.js';
 import {
-  fixedOutputPath,
+  frozenOutputPath,
   withLimit,
   withOutputPath,
   withPlannedPath,
@@ -50,7 +50,7 @@ export async function findNextStop(
 /** The path that the next `foliopipe run` looks at. An unfinished run has its own, and so has a played rehearsal. */
 function nextOutputPath(config: Config, run: Run): string {
   if (run.state === 'publishing') return run.publication!.output.path;
-  if (isPlayedElsewhere(config, run)) return fixedOutputPath(run)!;
+  if (isPlayedElsewhere(config, run)) return frozenOutputPath(run)!;
   return isUnfinished(run)
     ? withOutputPath(withLimit(config, run.source.limit), run).output.path
     : withPlannedPath(config, Date.now()).output.path;

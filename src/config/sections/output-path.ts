@@ -18,15 +18,15 @@ export interface OutputRun {
 }
 
 /**
- * The day on which a run begins, as a fixed value of the run: its path stays the same whatever `budget.timeZone` is
+ * The day on which a run begins, as a frozen value of the run: its path stays the same whatever `budget.timeZone` is
  * later.
  * @param at epoch milliseconds.
  */
-export function fixedOutputDate({ budget }: Pick<Config, 'budget'>, at: number): Record<string, string> {
-  return fixedDate(dayOf(at, budget.timeZone));
+export function frozenOutputDate({ budget }: Pick<Config, 'budget'>, at: number): Record<string, string> {
+  return frozenDate(dayOf(at, budget.timeZone));
 }
 
-function fixedDate(date: string): Record<string, string> {
+function frozenDate(date: string): Record<string, string> {
   return { 'output.date': JSON.stringify(date) };
 }
 
@@ -42,7 +42,7 @@ export function withOutputPath<T extends Pick<Config, 'output'>>(config: T, run:
  * @param now epoch milliseconds.
  */
 export function withPlannedPath(config: Config, now: number): Config {
-  const frozen = fixedOutputDate(config, now);
+  const frozen = frozenOutputDate(config, now);
   return withOutputPath(config, { id: '{run}', pipeline: config.pipeline, createdAt: now, frozen });
 }
 
@@ -62,7 +62,7 @@ export function recentPaths(
   const today = Date.parse(dayOf(now, budget.timeZone));
   const pathOn = (days: number) => {
     const date = new Date(today - days * DAY_MS).toISOString().slice(0, 10);
-    return pathOf(template, { id: '{run}', pipeline, createdAt: now, frozen: fixedDate(date) });
+    return pathOf(template, { id: '{run}', pipeline, createdAt: now, frozen: frozenDate(date) });
   };
   const sameDay = template.includes('{run}') ? [pathOn(0)] : [];
   const days = template.includes('{date}') ? RECENT_DAYS : 0;
@@ -71,8 +71,8 @@ export function recentPaths(
 
 const DAY_MS = 24 * 3_600_000;
 
-/** The path of a run's output, by its fixed values; null in a run without one. */
-export function fixedOutputPath(run: OutputRun): string | null {
+/** The path of a run's output, by its frozen values; null in a run without one. */
+export function frozenOutputPath(run: OutputRun): string | null {
   const template: string | null = JSON.parse(run.frozen['output.path'] ?? 'null');
   return template === null ? null : pathOf(template, run);
 }

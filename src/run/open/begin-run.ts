@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Checkpoint, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
-import { fixedOutputDate, type OutputRun } from '../../config/sections/output-path.js';
+import { frozenOutputDate, type OutputRun } from '../../config/sections/output-path.js';
 import type { DeltaStore } from '../../delta/delta-store.js';
 import type { LoadTarget } from '../../load/load-target.js';
 import type { Logger } from '../../logger.js';
@@ -149,11 +149,11 @@ type NewRun = Pick<Run, 'id' | 'pipeline' | 'createdAt' | 'frozen'>;
 
 /**
  * A run that may begin. Nothing of it is recorded yet.
- * @param fixed the values of the config that are fixed for the run.
+ * @param values the frozen values of the config.
  * @param now epoch milliseconds.
  */
-export function newRun(config: Config, fixed: Run['frozen'], now: number): NewRun {
-  const frozen = { ...fixed, ...fixedOutputDate(config, now) };
+export function newRun(config: Config, values: Run['frozen'], now: number): NewRun {
+  const frozen = { ...values, ...frozenOutputDate(config, now) };
   return { id: runId(now), pipeline: config.pipeline, createdAt: now, frozen };
 }
 

@@ -5,7 +5,7 @@
 
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/walk-run.js';
-import { changedValues, fixedValues, isOutputValue } from '../../config/fixed-values.js';
+import { changedValues, frozenConfig, isOutputValue } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, FoliopipeError, GuardError, SourceError } from '../../errors.js';
 import { hasContent } from '../../files/output-store.js';
@@ -96,7 +96,7 @@ export async function checkDoneSource(
 ): Promise<Source> {
   const row = (await checkpoint.run(id))!;
   if (row.prunedAt !== null) throw prunedError(row, why);
-  pickDoneRun([row], fixedValues(config, row.service));
+  pickDoneRun([row], frozenConfig(config, row.service));
   const source = await checkAgain({ config, output, signal }, row, { copies });
   if (source.sha256 !== row.source.sha256)
     throw await sourceChangedError({ config, checkpoint, files, signal }, row, source);
@@ -120,7 +120,7 @@ export async function canReopen({
   Pick<CheckSourceOptions, 'copies'>): Promise<boolean> {
   const run = (await checkpoint.run(id))!;
   if ((await checkpoint.unfinishedRun(config.pipeline, run.source.limit)) !== undefined) return false;
-  if (changedValues(run.frozen, fixedValues(config, serviceIdentity(config))).keys.length > 0) return false;
+  if (changedValues(run.frozen, frozenConfig(config, serviceIdentity(config))).keys.length > 0) return false;
   const found = run.publication !== null ? await output.identity(config.output.path) : undefined;
   if (found !== undefined && !(run.publication && (await hasContent(found, run.publication)))) return false;
   try {

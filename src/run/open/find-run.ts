@@ -2,7 +2,7 @@
 
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/walk-run.js';
-import { checkFixedValues, fixedValues, isOnlyMoved, isOutputValue } from '../../config/fixed-values.js';
+import { checkFrozenConfig, frozenConfig, isOnlyMoved, isOutputValue } from '../../config/frozen-config.js';
 import { withOutputPath } from '../../config/sections/output-path.js';
 import { ConfigError, type SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
@@ -36,7 +36,7 @@ export interface FoundRun {
  */
 export async function findRun(given: ResumeContext, options: RunOptions): Promise<FoundRun> {
   const { checkpoint, output, service, signal, clock } = given;
-  const frozen = fixedValues(given.config, service);
+  const frozen = frozenConfig(given.config, service);
   const begun = newRun(given.config, frozen, clock.now());
   const { limit } = options;
   const open = await checkpoint.unfinishedRun(begun.pipeline, limit);
@@ -66,7 +66,7 @@ export async function findRun(given: ResumeContext, options: RunOptions): Promis
   const context = { ...given, config };
   if (goesOn) {
     const hasPaid = !(await hasPaidNothing(context, unfinished));
-    checkFixedValues(unfinished.frozen, frozen, { id: unfinished.id, hasPaid });
+    checkFrozenConfig(unfinished.frozen, frozen, { id: unfinished.id, hasPaid });
     const source = await checkSource({ config, output, signal }, reading, false, unfinished);
     const changed = source.sha256 !== unfinished.source.sha256;
     if (changed && config.source.onChange === 'supersede') {
@@ -171,13 +171,13 @@ async function findExisting(
   await verifyPaid(given, run);
   if (wanted === true && isCompleted(run)) return { run, found: 'done' };
   if (run.prunedAt !== null) throw prunedError(run);
-  const frozen = Object.entries(fixedValues(given.config, service));
+  const frozen = Object.entries(frozenConfig(given.config, service));
   const isDone = options.sendsNothing === true && isCompleted(run);
   const compared =
     wanted === true
       ? frozen
       : frozen.filter(([key]) => !isOutputValue(key) && !(isDone && decidesHowItIsSent(key)));
-  checkFixedValues(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });
+  checkFrozenConfig(run.frozen, Object.fromEntries(compared), { id: run.id, isNamed: wanted !== true });
   const config = withOutputPath(given.config, run);
   const { copies } = given;
   const source = await checkAgain({ config, output, signal }, run, { ...options, copies });

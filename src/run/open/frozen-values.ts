@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { Run } from '../../checkpoint/checkpoint.js';
-import { changedValues, fixedValues, settingsOfThen } from '../../config/fixed-values.js';
+import { changedValues, frozenConfig, settingsOfThen } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
 import { FoliopipeError } from '../../errors.js';
 import { serviceIdentity, withAddressOf } from '../configured-service.js';
@@ -30,7 +30,7 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
   const run = await unfinishedRun(config);
   if (run === undefined) return undefined;
   const now = withAddressOf(config, run);
-  const changed = new Set(changedValues(run.frozen, fixedValues(now, serviceIdentity(now))).keys);
+  const changed = new Set(changedValues(run.frozen, frozenConfig(now, serviceIdentity(now))).keys);
   const values = Object.entries(run.frozen).flatMap(([key, value]) =>
     (KEYS[key] ?? [key]).map((name) => [name, changed.has(key) ? value : null] as const),
   );
@@ -44,7 +44,7 @@ export async function frozenValues(config: Config): Promise<FrozenValues | undef
  */
 export function settingsToGoOn(config: Config, run: Run): readonly string[] {
   const now = withAddressOf(config, run);
-  return settingsOfThen(run.frozen, fixedValues(now, serviceIdentity(now))) ?? [];
+  return settingsOfThen(run.frozen, frozenConfig(now, serviceIdentity(now))) ?? [];
 }
 
 /**

@@ -156,7 +156,7 @@ export function areSent(columns: readonly string[], { upload }: Pick<Config, 'up
 }
 
 /**
- * What the stages need of a run that has ended. Its config is today's, with the values that were fixed for it. If its
+ * What the stages need of a run that has ended. Its config is today's, with the values that it has frozen. If its
  * source has changed, chunks whose files are gone are made from its results, if they can be.
  */
 async function contextOf(
@@ -164,7 +164,7 @@ async function contextOf(
   run: Run,
   chosen: MakeSegmentNeeds['chosen'],
 ): Promise<MakeSegmentNeeds> {
-  const fixed = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
+  const frozen = <T>(key: string, now: T): T => JSON.parse(run.frozen[key] ?? JSON.stringify(now)) as T;
   const { upload, chunks, result } = config;
   const context: MakeSegmentNeeds = {
     id: run.id,
@@ -173,10 +173,10 @@ async function contextOf(
       ...config,
       upload: {
         ...upload,
-        columns: fixed('upload.columns', upload.columns),
-        keyColumn: fixed('upload.keyColumn', upload.keyColumn),
+        columns: frozen('upload.columns', upload.columns),
+        keyColumn: frozen('upload.keyColumn', upload.keyColumn),
       },
-      chunks: { ...chunks, maxBytes: fixed('chunks.maxBytes', chunks.maxBytes) },
+      chunks: { ...chunks, maxBytes: frozen('chunks.maxBytes', chunks.maxBytes) },
       result: { ...result, echo: run.join?.judged?.declared ?? null, onChange: 'add' },
     },
     // The join of a run that has ended is not recorded any more.

@@ -5,7 +5,7 @@
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
-import { checkFixedValues, fixedValues, isOnlyMoved } from '../../config/fixed-values.js';
+import { checkFrozenConfig, frozenConfig, isOnlyMoved } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
 import type { SourceError } from '../../errors.js';
@@ -249,13 +249,13 @@ async function findNext(
   source: Source,
 ): Promise<FoundStep> {
   if (reader === undefined) return begins;
-  const frozen = fixedValues(config, service);
+  const frozen = frozenConfig(config, service);
   const isDropped =
     unfinished?.state === 'open' &&
     isOnlyMoved(unfinished.frozen, frozen) &&
     (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
   if (unfinished !== undefined && !isDropped) {
-    checkFixedValues(unfinished.frozen, frozen, unfinished);
+    checkFrozenConfig(unfinished.frozen, frozen, unfinished);
     if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
     return { kind: 'changed', run: unfinished };

@@ -5,7 +5,7 @@
  */
 import type { ChunkRow, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachSearch, isAnswered } from '../../checkpoint/walk-run.js';
-import { fixedAddress } from '../../config/fixed-values.js';
+import { frozenAddress } from '../../config/frozen-config.js';
 import { EMBEDDED } from '../../config/sections/service-section.js';
 import { statusOf } from '../../results/answers.js';
 import { checkTypes } from '../../results/column-types.js';
@@ -68,7 +68,7 @@ export function createColumnFinder(run: MergeChunksNeeds, merged: number): FindC
 
 /** Whether a local service has answered a run under the name of another service, which may add other columns. */
 function isNamedRehearsal(run: Run): boolean {
-  return run.rehearsal && !run.service.startsWith(EMBEDDED) && fixedAddress(run) !== run.service;
+  return run.rehearsal && !run.service.startsWith(EMBEDDED) && frozenAddress(run) !== run.service;
 }
 
 /**

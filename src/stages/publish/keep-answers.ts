@@ -4,7 +4,7 @@
  */
 import type { Checkpoint, ChunkRow, RowCounts, Run } from '../../checkpoint/checkpoint.js';
 import { chunksInOrder, eachChunk } from '../../checkpoint/walk-run.js';
-import { fixedAddress } from '../../config/fixed-values.js';
+import { frozenAddress } from '../../config/frozen-config.js';
 import { type FoliopipeError, SourceError, UntrustedError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
 import { originsOf } from '../../report/origins.js';
@@ -131,7 +131,7 @@ async function writeSegment(
   const writer = await run.answers.openSegment({
     id: `${run.id}-${version}`,
     run: run.id,
-    service: row.rehearsal ? fixedAddress(row) : row.service,
+    service: row.rehearsal ? frozenAddress(row) : row.service,
     rehearsal: row.rehearsal,
     sentColumns: Object.keys(run.config.upload.columns),
     keyColumn: run.config.upload.keyColumn,

@@ -7,7 +7,7 @@
  */
 
 import type { Checkpoint, Publication, RowCounts } from '../../checkpoint/checkpoint.js';
-import { fixedOutputValues } from '../../config/fixed-values.js';
+import { frozenOutput } from '../../config/frozen-config.js';
 import { isFolder, publicationPlace } from '../../config/sections/output-names.js';
 import { TroubleError } from '../../errors.js';
 import type { FailureReason } from '../../failure-reasons.js';
@@ -120,7 +120,7 @@ export async function commitPublication(
   await run.output.checkWritable(publicationNames(config.output.path, config.stateDir));
   // A restored or new state may not know the last publications, but loaders do: the number must increase.
   const above = await numberInPlace(run.output, config, run.clock.now());
-  const publication = await run.checkpoint.recordPublishing(run.id, file, fixedOutputValues(config), above);
+  const publication = await run.checkpoint.recordPublishing(run.id, file, frozenOutput(config), above);
   run.at('after-publishing-before-rename');
   return publication;
 }

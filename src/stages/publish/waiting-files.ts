@@ -2,7 +2,7 @@
 import type { Checkpoint, CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import type { Config } from '../../config/schema.js';
 import { publicationPlace } from '../../config/sections/output-names.js';
-import { fixedOutputPath, type OutputRun } from '../../config/sections/output-path.js';
+import { frozenOutputPath, type OutputRun } from '../../config/sections/output-path.js';
 import { removeEncoded } from '../../files/encoded-file.js';
 import { hasContent, type OutputStore } from '../../files/output-store.js';
 import { isLocalFile, removeLocalFile, workPathOf } from '../../files/work-file.js';
@@ -17,7 +17,7 @@ import { removeKeptChunks } from './keep-answers.js';
  * again from the parts.
  */
 export async function removeWaitingFiles(run: OutputRun, stateDir: string): Promise<void> {
-  const path = fixedOutputPath(run);
+  const path = frozenOutputPath(run);
   if (path !== null) await removeWaitingAt(path, run.id, stateDir);
 }
 
@@ -48,7 +48,7 @@ export async function removeRewritten(
   const { state } = (await checkpoint.run(before.id))!;
   // While the run is `publishing`, the files must still be put in place.
   if (state !== 'done' && state !== 'withheld') return;
-  const earlier = fixedOutputPath(before);
+  const earlier = frozenOutputPath(before);
   for (const one of new Set([path, earlier ?? path])) await removeWaitingAt(one, before.id, stateDir);
 }
 

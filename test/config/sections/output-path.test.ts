@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/config/load-config.js';
 import {
-  fixedOutputDate,
-  fixedOutputPath,
+  frozenOutputDate,
+  frozenOutputPath,
   recentPaths,
   withOutputPath,
   withPlannedPath,
@@ -18,7 +18,7 @@ function configOf(path: string, timeZone = 'UTC') {
 
 function runOf(path: string, timeZone = 'UTC') {
   const config = configOf(path, timeZone);
-  const frozen = { 'output.path': JSON.stringify(path), ...fixedOutputDate(config, at) };
+  const frozen = { 'output.path': JSON.stringify(path), ...frozenOutputDate(config, at) };
   return { id: '20261121T223000-4f9c1a', pipeline: 'nightly', createdAt: at, frozen };
 }
 
@@ -32,7 +32,7 @@ describe('the path of an output', () => {
   ])('%s in %s is %s', (template, timeZone, expected) => {
     const run = runOf(template, timeZone);
     expect(withOutputPath(configOf(template, timeZone), run).output.path).toBe(expected);
-    expect(fixedOutputPath(run)).toBe(expected);
+    expect(frozenOutputPath(run)).toBe(expected);
   });
 
   it('keeps the day of a run when the time zone changes later', () => {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { fixedValues } from '../../../src/config/fixed-values.js';
+import { frozenConfig } from '../../../src/config/frozen-config.js';
 import { loadConfig, parseConfig } from '../../../src/config/load-config.js';
 import { minimal, minimalWith, variable } from '../../helpers/config/minimal-config.js';
 import { withFolder } from '../../helpers/folders/folders.js';
@@ -72,10 +72,10 @@ describe('source.query', () => {
 
   it('is shown as a hash of the statement and the place of the database', () => {
     const config = parse({ query: { database, sql } });
-    const fixed = fixedValues(config, 'service')['source.query'];
-    expect(fixed).toMatch(/^"postgres:\/\/db\.example\.com:5433\/warehouse, sql [0-9a-f]{12}"$/);
-    expect(JSON.stringify(fixed) + inspect(config.source.query!.database)).not.toMatch(/s3cret|abc/);
-    expect(fixedValues(parse({ path: 'x.csv' }), 'service')['source.query']).toBe('null');
+    const frozen = frozenConfig(config, 'service')['source.query'];
+    expect(frozen).toMatch(/^"postgres:\/\/db\.example\.com:5433\/warehouse, sql [0-9a-f]{12}"$/);
+    expect(JSON.stringify(frozen) + inspect(config.source.query!.database)).not.toMatch(/s3cret|abc/);
+    expect(frozenConfig(parse({ path: 'x.csv' }), 'service')['source.query']).toBe('null');
   });
 
   it('takes variables of the environment, in the file and in the name of the key', async () => {

@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Checkpoint } from '../../../src/checkpoint/checkpoint.js';
-import { fixedValues } from '../../../src/config/fixed-values.js';
+import { frozenConfig } from '../../../src/config/frozen-config.js';
 import { parseConfig } from '../../../src/config/load-config.js';
 import type { Config } from '../../../src/config/schema.js';
 import { createLocalDeltaStore } from '../../../src/delta/local-delta-store.js';
@@ -80,7 +80,7 @@ export async function createStageRun(folder: string, options: StageRunOptions = 
   const clock = createVirtualClock();
   const service = 'https://service.test';
   const id = '20261121T031002-4f9c1a';
-  const frozen = fixedValues(config, service);
+  const frozen = frozenConfig(config, service);
   const { pipeline } = config;
   const canary = options.canary ?? 0;
   const createdAt = clock.now();

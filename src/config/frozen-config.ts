@@ -9,11 +9,11 @@ import { serviceAddress } from './sections/service-section.js';
 import { isMap } from './settings.js';
 
 /**
- * The fixed values of a run, for the checkpoint: dotted key to JSON text.
- * @param service the service's identity. If that is a name, the address is a fixed value too, because the run's folios
+ * The frozen values of a run, for the checkpoint: dotted key to JSON text.
+ * @param service the service's identity. If that is a name, the address is a frozen value too, because the run's folios
  *   are at this address.
  */
-export function fixedValues(config: Config, service: string): Record<string, string> {
+export function frozenConfig(config: Config, service: string): Record<string, string> {
   const { source, upload, chunks } = config;
   const address = serviceAddress(config);
   const values = {
@@ -34,16 +34,16 @@ export function fixedValues(config: Config, service: string): Record<string, str
     'chunks.maxBytes': chunks.maxBytes,
     'chunks.canary': chunks.canary,
   };
-  return { ...jsonTexts(values), ...fixedOutputValues(config) };
+  return { ...jsonTexts(values), ...frozenOutput(config) };
 }
 
 /**
  * The address at which a run has begun. A run of an older version has stored none if its service has a name: then this
  * is the name.
  * @param service the service's identity.
- * @param frozen the run's fixed values.
+ * @param frozen the run's frozen values.
  */
-export function fixedAddress({
+export function frozenAddress({
   service,
   frozen,
 }: {
@@ -59,8 +59,8 @@ function queryText(query: Config['source']['query']): string | null {
   return `${query.database}, sql ${createHash('sha256').update(query.sql).digest('hex').slice(0, 12)}`;
 }
 
-/** The fixed values that a later publication of the run may change: they decide only on its path and form. */
-export function fixedOutputValues({
+/** The frozen values that a later publication of the run may change: they decide only on its path and form. */
+export function frozenOutput({
   source,
   output,
 }: {
@@ -79,7 +79,7 @@ export function fixedOutputValues({
   });
 }
 
-/** Whether a later publication of the run may have another value of this key: one of `fixedOutputValues`. */
+/** Whether a later publication of the run may have another value of this key: one of `frozenOutput`. */
 export function isOutputValue(key: string): boolean {
   return key === 'source.key' || key.startsWith('output.');
 }
@@ -93,8 +93,8 @@ export function isOnlyMoved(
   return keys.length > 0 && keys.every((key) => key === 'service' || key === 'service.address');
 }
 
-/** The run whose fixed values are compared. */
-interface FixedRun {
+/** The run whose frozen values are compared. */
+interface FrozenRun {
   readonly id: string;
   /** Whether it has sent anything that was, or may have been, paid for. Default: it has. */
   readonly hasPaid?: boolean;
@@ -103,13 +103,13 @@ interface FixedRun {
 }
 
 /**
- * Throws if a config differs from the fixed values of a run.
+ * Throws if a config differs from the frozen values of a run.
  * @throws ConfigError `CONFIG_FROZEN` naming every changed key with both values, and the flags that give the old ones.
  */
-export function checkFixedValues(
+export function checkFrozenConfig(
   then: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
-  { id: run, hasPaid = true, isNamed = false }: FixedRun,
+  { id: run, hasPaid = true, isNamed = false }: FrozenRun,
 ): void {
   const { keys, lines } = changedValues(then, now);
   if (keys.length === 0) return;

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { checkFixedValues, fixedValues } from '../../src/config/fixed-values.js';
+import { checkFrozenConfig, frozenConfig } from '../../src/config/frozen-config.js';
 import { parseConfig } from '../../src/config/load-config.js';
 import { configErrorOf, minimalWith } from '../helpers/config/minimal-config.js';
 
 const SERVICE = 'https://predict.example';
 
-function fixed(sections: Record<string, unknown> = {}, service = SERVICE): Record<string, string> {
-  return fixedValues(parseConfig(minimalWith(sections), '/base'), service);
+function frozen(sections: Record<string, unknown> = {}, service = SERVICE): Record<string, string> {
+  return frozenConfig(parseConfig(minimalWith(sections), '/base'), service);
 }
 
 test.each([
@@ -29,13 +29,15 @@ test.each([
   ['output.lineage', { output: { path: 'out.csv', lineage: true } }],
   ['output.mode', { output: { path: 'out.csv', mode: '0600' } }],
 ])('%s may not change while a run is open', async (key, sections) => {
-  const error = await configErrorOf(() => checkFixedValues(fixed(), fixed(sections), { id: 'R1' }));
+  const error = await configErrorOf(() => checkFrozenConfig(frozen(), frozen(sections), { id: 'R1' }));
   expect(error).toMatchObject({ code: 'CONFIG_FROZEN', exitCode: 2, facts: { run: 'R1', keys: key } });
   expect(error.hint).toContain('--new');
 });
 
 test('the service may not change', async () => {
-  const error = await configErrorOf(() => checkFixedValues(fixed(), fixed({}, 'embedded:/x'), { id: 'R1' }));
+  const error = await configErrorOf(() =>
+    checkFrozenConfig(frozen(), frozen({}, 'embedded:/x'), { id: 'R1' }),
+  );
   expect(error.message).toContain(`service: "${SERVICE}" when it began, "embedded:/x" now`);
 });
 
@@ -45,7 +47,7 @@ const named = (baseUrl: string) => ({ service: { name: 'predictions', baseUrl, t
 test('the address of a service with a name may not change, because the folios are there', async () => {
   const [old, moved] = [named(SERVICE), named('https://moved.example')];
   const error = await configErrorOf(() =>
-    checkFixedValues(fixed(old, 'predictions'), fixed(moved, 'predictions'), { id: 'R1' }),
+    checkFrozenConfig(frozen(old, 'predictions'), frozen(moved, 'predictions'), { id: 'R1' }),
   );
   expect(error).toMatchObject({ code: 'CONFIG_FROZEN', facts: { keys: 'service.address' } });
   expect(error.message).toContain(`service.address: "${SERVICE}" when it began, "https://moved.example" now`);
@@ -54,62 +56,62 @@ test('the address of a service with a name may not change, because the folios ar
 
 test('the address of an embedded service with a name is its data folder', () => {
   const service = { name: 'trial', embedded: true };
-  const values = fixed({ service, stateDir: '/state' }, 'embedded:trial');
+  const values = frozen({ service, stateDir: '/state' }, 'embedded:trial');
   expect(values['service.address']).toBe('"embedded:/state/service"');
 });
 
 test('a service that has just been given a name is another one', async () => {
-  const now = fixed(named(SERVICE), 'predictions');
-  const { facts, message } = await configErrorOf(() => checkFixedValues(fixed(), now, { id: 'R1' }));
+  const now = frozen(named(SERVICE), 'predictions');
+  const { facts, message } = await configErrorOf(() => checkFrozenConfig(frozen(), now, { id: 'R1' }));
   expect(facts.keys).toBe('service');
   expect(message).toContain(`service: "${SERVICE}" when it began, "predictions" now`);
 });
 
 test('a run from before a key was known has done what its default says', async () => {
-  const older = fixed();
+  const older = frozen();
   for (const key of ['source.key', 'upload.duplicates', 'output.delta']) delete older[key];
-  expect(() => checkFixedValues(older, fixed(), { id: 'R1' })).not.toThrow();
-  const now = fixed({ upload: { columns: { name: 'BusinessName' }, duplicates: 'once' } });
-  const { message } = await configErrorOf(() => checkFixedValues(older, now, { id: 'R1' }));
+  expect(() => checkFrozenConfig(older, frozen(), { id: 'R1' })).not.toThrow();
+  const now = frozen({ upload: { columns: { name: 'BusinessName' }, duplicates: 'once' } });
+  const { message } = await configErrorOf(() => checkFrozenConfig(older, now, { id: 'R1' }));
   expect(message).toContain('upload.duplicates: "send" when it began, "once" now');
 });
 
 test('a delta may not be asked for while a run is open', async () => {
   const keyed = (delta: boolean) =>
-    fixed({ source: { path: 'in.csv', key: 'id' }, output: { path: 'out.csv', delta } });
-  const { facts } = await configErrorOf(() => checkFixedValues(keyed(false), keyed(true), { id: 'R1' }));
+    frozen({ source: { path: 'in.csv', key: 'id' }, output: { path: 'out.csv', delta } });
+  const { facts } = await configErrorOf(() => checkFrozenConfig(keyed(false), keyed(true), { id: 'R1' }));
   expect(facts.keys).toBe('output.delta');
 });
 
 test('the order of the sent columns is part of what is sent', async () => {
-  const one = fixed({ upload: { columns: { a: 'A', b: 'B' } } });
-  const other = fixed({ upload: { columns: { b: 'B', a: 'A' } } });
-  expect((await configErrorOf(() => checkFixedValues(one, other, { id: 'R1' }))).facts.keys).toBe(
+  const one = frozen({ upload: { columns: { a: 'A', b: 'B' } } });
+  const other = frozen({ upload: { columns: { b: 'B', a: 'A' } } });
+  expect((await configErrorOf(() => checkFrozenConfig(one, other, { id: 'R1' }))).facts.keys).toBe(
     'upload.columns',
   );
 });
 
 test('every changed key is named with both values', async () => {
-  const now = fixed({ chunks: { maxRecords: 5 }, output: { path: 'out.csv', mode: '0600' } });
-  const { message } = await configErrorOf(() => checkFixedValues(fixed(), now, { id: 'R1' }));
+  const now = frozen({ chunks: { maxRecords: 5 }, output: { path: 'out.csv', mode: '0600' } });
+  const { message } = await configErrorOf(() => checkFrozenConfig(frozen(), now, { id: 'R1' }));
   expect(message).toContain('\n  chunks.maxRecords: 10000 when it began, 5 now');
   expect(message).toContain('\n  output.mode: "0640" when it began, "0600" now');
 });
 
 test('all other values may change, the path of the source too', () => {
-  const now = fixed({
+  const now = frozen({
     source: { path: 'elsewhere.csv' },
     concurrency: { uploads: 1 },
     poll: { timeout: '1h' },
     service: { baseUrl: SERVICE, token: 'another' },
     reuse: { maxAge: '90d', failedAge: '1d', epoch: '2', maxMiss: '10%' },
   });
-  expect(() => checkFixedValues(fixed(), now, { id: 'R1' })).not.toThrow();
+  expect(() => checkFrozenConfig(frozen(), now, { id: 'R1' })).not.toThrow();
 });
 
 test('a key that only one version of foliopipe has is not compared', () => {
   expect(() =>
-    checkFixedValues({ ...fixed(), old: '1' }, { ...fixed(), young: '2' }, { id: 'R1' }),
+    checkFrozenConfig({ ...frozen(), old: '1' }, { ...frozen(), young: '2' }, { id: 'R1' }),
   ).not.toThrow();
 });
 
@@ -143,7 +145,7 @@ test.each([
   async (sections, flags) => {
     const address = sections.service?.baseUrl as string | undefined;
     const error = await configErrorOf(() =>
-      checkFixedValues(fixed(sections, address), fixed(), { id: 'R1' }),
+      checkFrozenConfig(frozen(sections, address), frozen(), { id: 'R1' }),
     );
     expect(error.hint).toContain(`foliopipe run ${flags}`);
   },
@@ -154,8 +156,8 @@ test('the hint is to restore values that no flag can give, and does not continue
   const hints = [];
   for (const change of changes) {
     const run = { id: 'R1', isNamed: true };
-    const unfinished = await configErrorOf(() => checkFixedValues(fixed(change), fixed(), { id: 'R1' }));
-    const named = await configErrorOf(() => checkFixedValues(fixed(change), fixed(), run));
+    const unfinished = await configErrorOf(() => checkFrozenConfig(frozen(change), frozen(), { id: 'R1' }));
+    const named = await configErrorOf(() => checkFrozenConfig(frozen(change), frozen(), run));
     expect(named.message).toMatch(/^run R1 began with other values/);
     hints.push(unfinished.hint, named.hint);
   }
