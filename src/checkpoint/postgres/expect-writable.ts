@@ -2,16 +2,15 @@
 import type { DatabaseAddress } from '../../config/sections/load-section.js';
 import type { PostgresSession } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import { refusePooler } from './migrate.js';
+import { refuseEncoding, refusePooler } from './migrate.js';
 import { openShortConnection } from './open-postgres-state.js';
-import { databaseDenied, databaseReadOnly, expectEncoding } from './translate-state-error.js';
+import { databaseDenied, databaseReadOnly } from './translate-state-error.js';
 
 interface Rights {
   /** Whether it is a standby, or its settings forbid changes. */
   readonly isReadOnly: boolean;
   /** Whether the schema can be made; or, if it exists, whether tables can be made in it. */
   readonly mayCreate: boolean;
-  readonly encoding: string;
 }
 
 const rights: Prepared<Rights> = statement(`
@@ -19,8 +18,7 @@ const rights: Prepared<Rights> = statement(`
     current_setting('transaction_read_only') = 'on' AS "isReadOnly",
     CASE WHEN to_regnamespace('foliopipe') IS NULL THEN has_database_privilege(current_database(), 'CREATE')
       ELSE has_schema_privilege('foliopipe', 'USAGE') AND has_schema_privilege('foliopipe', 'CREATE')
-    END AS "mayCreate",
-    current_setting('server_encoding') AS encoding`);
+    END AS "mayCreate"`);
 
 /**
  * Refuses a database in which a run could not make its tables, or change them. A role that may use an existing schema
@@ -45,7 +43,7 @@ export async function expectWritable(address: DatabaseAddress): Promise<void> {
       const lacks = 'it lacks the right to create the schema foliopipe, or tables in it';
       throw databaseDenied(session.place, lacks);
     }
-    expectEncoding(session.place, found!.encoding);
+    await refuseEncoding(session.place, (asked, values = {}) => session.query(asked, values, true));
     await refusePooler(session, await open());
   } finally {
     for (const session of opened) await session.close();

@@ -3,9 +3,9 @@
  * with which this version cannot work.
  */
 import { ConfigError, LockedError } from '../../errors.js';
-import type { PostgresSession } from '../../postgres/session.js';
+import type { PostgresSession, Query } from '../../postgres/session.js';
 import { type Prepared, statement } from '../../postgres/statement.js';
-import { databasePooled, expectEncoding } from './translate-state-error.js';
+import { databasePooled } from './translate-state-error.js';
 
 const SCHEMA = 'foliopipe';
 
@@ -22,10 +22,6 @@ const lockMigration = statement("SELECT pg_advisory_xact_lock(hashtext('foliopip
 const lockLeases = statement(`LOCK TABLE ${SCHEMA}.leases IN SHARE ROW EXCLUSIVE MODE`);
 const running: Prepared<{ pipeline: string }> = statement(
   `SELECT pipeline FROM ${SCHEMA}.leases WHERE until > clock_timestamp() LIMIT 1`,
-);
-
-const readEncoding: Prepared<{ encoding: string }> = statement(
-  "SELECT current_setting('server_encoding') AS encoding",
 );
 
 /** The version of the tables; 0 if there are none. */
@@ -54,7 +50,7 @@ export async function migrate(session: PostgresSession, migrations: readonly str
     const version = (await query(readVersion))[0]!.version;
     refuseNewer(session.place, version, migrations.length);
     if (version === migrations.length) return;
-    if (version === 0) expectEncoding(session.place, (await query(readEncoding))[0]!.encoding);
+    if (version === 0) await refuseEncoding(session.place, query);
     else {
       // No process takes a lease meanwhile. One of an older version that waits for the lock checks the version when it
       // has its lease.
@@ -96,6 +92,24 @@ function refuseRunning(place: string, found: { readonly pipeline: string } | und
     'STATE_IN_USE',
     `the tables in ${place} are of an older foliopipe, and the pipeline ${pipeline} is running with them`,
     { facts: { database: place, pipeline } },
+  );
+}
+
+const readEncoding: Prepared<{ encoding: string }> = statement(
+  "SELECT current_setting('server_encoding') AS encoding",
+);
+
+/**
+ * Refuses a database that cannot store every text, before anything is paid. `SQL_ASCII` stores all bytes as they are sent.
+ * @throws ConfigError `STATE_DATABASE_ENCODING`.
+ */
+export async function refuseEncoding(place: string, query: Query): Promise<void> {
+  const { encoding } = (await query(readEncoding))[0]!;
+  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
+  throw new ConfigError(
+    'STATE_DATABASE_ENCODING',
+    `${place} has the encoding ${encoding}, which cannot store every text of a source or of the service`,
+    { facts: { database: place, encoding } },
   );
 }
 

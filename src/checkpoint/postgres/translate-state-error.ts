@@ -35,19 +35,6 @@ export function databaseDenied(place: string, text: string, sqlstate = '42501'):
   return new ConfigError('STATE_DATABASE_DENIED', message, { facts: { database: place, sqlstate } });
 }
 
-/**
- * Refuses a database that cannot store every text, before anything is paid. `SQL_ASCII` stores all bytes as they are sent.
- * @throws ConfigError `STATE_DATABASE_ENCODING`.
- */
-export function expectEncoding(place: string, encoding: string): void {
-  if (encoding === 'UTF8' || encoding === 'SQL_ASCII') return;
-  throw new ConfigError(
-    'STATE_DATABASE_ENCODING',
-    `${place} has the encoding ${encoding}, which cannot store every text of a source or of the service`,
-    { facts: { database: place, encoding } },
-  );
-}
-
 /** The error for a pooler that lends a connection to others between two statements. */
 export function databasePooled(place: string): ConfigError {
   const message = `${place} is a pooler in transaction mode, such as PgBouncer: it runs each statement on another connection, which lacks the prepared statements and settings`;

@@ -80,8 +80,8 @@ export class DatabaseAddress extends HiddenText {
   }
 
   /**
-   * An address without user, password and options is no secret. A password that is
-   * also a part of the shown address, such as `postgres`, is not listed alone: hiding it there would give it away.
+   * An address without user, password and options is no secret. A password that is also a part of the shown address, such
+   * as `postgres`, is not listed alone: hiding it there would give it away.
    */
   override secrets(): readonly string[] {
     if (this.file !== null) return [];
