@@ -1,6 +1,6 @@
 /**
  * Writes the manifest of a publication, which lists what was read, bought and published, chunk by chunk, and its marker,
- * which says that the output is complete (docs/output.md).
+ * which says that the output is complete (docs/manifest.md).
  */
 import type { Checkpoint, ChunkRow, Publication, RowCounts, Tally } from '../checkpoint/checkpoint.js';
 import { chunksInOrder, isAnswered } from '../checkpoint/walk-run.js';

@@ -6,7 +6,7 @@ import { jsonLines } from '../helpers/processes/cli.js';
 
 const root = join(import.meta.dirname, '../..');
 
-it('each type of line that the command writes has a definition, and a row in docs/output.md', async () => {
+it('each type of line that the command writes has a definition, and a row in docs/manifest.md', async () => {
   const output = await readFile(join(root, 'src/cli/output.ts'), 'utf8');
   const [, types] = /^type LineType = (.*);$/m.exec(output)!;
   const schema = JSON.parse(await readFile(join(root, 'config/events.schema.json'), 'utf8'));
@@ -18,7 +18,7 @@ it('each type of line that the command writes has a definition, and a row in doc
   const written = types!.split(' | ').map((type) => type.replaceAll("'", ''));
   // The ledger writes its lines page by page.
   expect(new Set(described)).toEqual(new Set([...written, 'upload', 'search']));
-  const [, table] = (await readFile(join(root, 'docs/output.md'), 'utf8')).split('## What `--json` prints');
+  const [, table] = (await readFile(join(root, 'docs/manifest.md'), 'utf8')).split('## What `--json` prints');
   const rows = table!.split('\n\n## ')[0]!.matchAll(/^\| (`.+?) \|/gm);
   const listed = [...rows].flatMap(([, names]) => names!.replaceAll('`', '').split(', '));
   expect(new Set(listed)).toEqual(new Set(described));

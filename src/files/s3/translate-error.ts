@@ -22,7 +22,7 @@ const DENIED_HINTS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const OTHER_DENIED_HINT =
-  'check the credentials (aws sts get-caller-identity) and give them this right (docs/output.md)';
+  'check the credentials (aws sts get-caller-identity) and give them this right (docs/output-places.md)';
 
 /** Codes for requests that are refused whatever the bucket is. */
 const DENIED: ReadonlySet<string> = new Set([
