@@ -165,6 +165,8 @@ const OWN_NAME = /^(?:[0-9a-f]{16}\.csv|new\..*)$/;
 
 /** The names of the folders in which plans copy sources: a plan takes no lock. */
 const PLAN = 'plan-';
+/** The folder of a pipeline has another ending, whatever the pipeline is called. */
+const PLAN_NAME = /^plan-[0-9a-f]{12}$/;
 /** No plan takes longer. */
 const PLAN_MS = 24 * 3_600_000;
 
@@ -185,7 +187,7 @@ export async function withPlanFolder<T>(stateDir: string, use: (folder: string) 
 /** Removes what killed plans have left. @param now epoch milliseconds. */
 export async function removeOldPlans(spool: string, now: number): Promise<void> {
   for (const name of namesIn(spool)) {
-    if (!name.startsWith(PLAN)) continue;
+    if (!PLAN_NAME.test(name)) continue;
     const path = join(spool, name);
     const { mtimeMs } = await stat(path).catch(() => ({ mtimeMs: now }));
     if (now - mtimeMs > PLAN_MS) await rm(path, { recursive: true, force: true });

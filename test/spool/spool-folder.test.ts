@@ -101,4 +101,13 @@ describe('a plan', () => {
     await removeOldPlans(join(stateDir, 'spool'), Date.now());
     expect(await readdir(join(stateDir, 'spool'))).toEqual([]);
   });
+
+  it('is never taken for the copies of a pipeline whose name begins like its folder', async () => {
+    const own = spoolFolder({ stateDir, state: null, pipeline: 'plan-0123456789ab' });
+    const file = await writeCopy({ ...spool(), folder: own }, pieces('x'));
+    const old = Date.now() / 1000 - 25 * 3600;
+    await utimes(own, old, old);
+    await removeOldPlans(join(stateDir, 'spool'), Date.now());
+    expect((await stat(file)).size).toBe(1);
+  });
 });
