@@ -28,7 +28,7 @@ import { codeOf, isFileMissing } from '../../streams/system-error.js';
 import { type StateContext, withContext } from '../open/open-state.js';
 import type { RunOptions } from '../run-options.js';
 import { type MaybeInDatabase, refuseDatabase } from '../state-reader.js';
-import { copiesOfOpenRuns, copyFile, DATABASE, SECRET, stateFiles } from './backup-files.js';
+import { copiesOfOpenRuns, copyFile, DATABASE, isJournal, SECRET, stateFiles } from './backup-files.js';
 import { type BackedUpFile, type BackupList, writeBackupList } from './backup-list.js';
 
 /** How a backup is made. */
@@ -146,7 +146,10 @@ async function copyState(
   const { journals } = stateFiles(stateDir);
   for (const path of journals) await copy(path);
   const { parts, answers, deltas, copies } = stateFiles(stateDir);
-  const needed = results ? copies : copiesOfOpenRuns(copies, copied.runs);
+  // Which copies a run reads that began after the database was copied is not known.
+  const known = new Set(copied.runs.map(({ run }) => `runs/${run}/paid.log`));
+  const hasBegun = journals.some((path) => isJournal(path) && !known.has(path));
+  const needed = results || hasBegun ? copies : copiesOfOpenRuns(copies, copied.runs);
   for (const path of [...answers, ...deltas, ...needed, ...(results ? parts : [])]) await copy(path);
 
   if (copied.segments.length > 0 && !files.some(({ path }) => path === SECRET)) {

@@ -161,6 +161,25 @@ describe('Postgres', () => {
     });
   });
 
+  it('is in a backup of a state whose database was copied before its run began', async () => {
+    await withQuery(60, async (job) => {
+      await job.enrich();
+      const database = join(job.config().stateDir, 'checkpoint.db');
+      const before = await readFile(database);
+      await job.database.query("update businesses set note = 'new' where id = '00060'");
+      await job.failure({}, stopAt('after-accepted-before-poll', 1));
+      await writeFile(database, before);
+      await backupState(job.config(), { folder: join(job.folder, 'backup') });
+      await job.database.query('delete from businesses');
+      const restored = { ...job.config(), stateDir: join(job.folder, 'moved') };
+      await restoreState(restored, { folder: join(job.folder, 'backup') });
+      expect(await enrich(restored, { yes: true })).toMatchObject({
+        found: 'continued',
+        counts: { read: 60 },
+      });
+    });
+  });
+
   it('shows neither password nor statement, wherever it is named', async () => {
     await withQuery(60, async (job) => {
       const { password } = new URL(job.database.url);
