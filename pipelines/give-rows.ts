@@ -53,7 +53,9 @@ export async function giveRows(run: ReadyRun, sink: SinkStage<MergedStretch, voi
 async function giveNew(run: ReadyRun, sink: SinkStage<MergedStretch, void>): Promise<void> {
   if (run.found === 'continued') await recheckLost(run);
   if (await mayChangeLater(run)) {
-    await answerSource(run, appendMerged(run));
+    // These rows go into the work file: the program has not taken them.
+    const toFile = { ...run, given: { ...run.given } };
+    await answerSource(toFile, appendMerged(toFile));
     await answerFailed(run);
     await mergeAll(run, sink);
   } else {

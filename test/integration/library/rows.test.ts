@@ -475,6 +475,20 @@ describe('confirm', () => {
       });
     }));
 
+  it('is refused after the search for failed records has stopped, when no row was given yet', () =>
+    withRecords(async (job) => {
+      const config = job.config({
+        failures: { rescue: 'search', rescueColumns: { naics_code: 'naics_code' } },
+        service: { legacyBaseUrl: job.service.url },
+        budget: { perRun: 60 },
+      });
+      await withRun(config, { records }, async (run) => {
+        await expect(all(enrichedRecords(run))).rejects.toMatchObject({ code: 'BUDGET_REACHED' });
+        const facts = { given: 0, left: 60 };
+        await expect(run.confirm()).rejects.toMatchObject({ code: 'ROWS_NOT_GIVEN', facts });
+      });
+    }));
+
   it('says exit code 3 where enrich would, with the same reasons', () =>
     withRecords(async (job) => {
       const changes = { failures: { tolerate: 0 }, ...oneChunk };
