@@ -11,7 +11,7 @@ import type { InspectedFile } from './inspect-file.js';
 import { isTranscoded, readDecoded } from './read-decoded.js';
 import { asInFile, firstRecords } from './read-records.js';
 import { type BlankRecord, type PlacedBad, SHOWN_BAD, SHOWN_BLANKS } from './reject-limit.js';
-import { fileStamp, hashSourceFile } from './source-files.js';
+import { hashSourceFile, refuseRestamped } from './source-files.js';
 
 /** Gets the records of a source while they are checked. */
 export interface RecordWatch {
@@ -193,13 +193,8 @@ async function* afterHeader(
 
 /** @throws SourceError when the file changed since the scan began, or was not read to its end. */
 async function checkUnchanged(file: InspectedFile, bytesRead: number): Promise<void> {
-  const { path, stamp, bytes } = file;
-  if ((await fileStamp(path)).stamp !== stamp) {
-    throw new SourceError('SOURCE_CHANGED', `${path}: the file was changed while it was read`, {
-      hint: 'wait until it is written completely, then run the same command again',
-      facts: { file: path },
-    });
-  }
+  const { path, bytes } = file;
+  await refuseRestamped(path, file);
   if (bytesRead !== bytes) {
     throw new SourceError(
       'SOURCE_UNREADABLE',

@@ -140,6 +140,18 @@ export async function fileStamp(path: string): Promise<FileStamp> {
   return { bytes: Number(facts.size), stamp: stampText(facts) };
 }
 
+/**
+ * Refuses a file that was written to since it was stamped.
+ * @throws SourceError `SOURCE_CHANGED`; those of `fileStamp`.
+ */
+export async function refuseRestamped(path: string, { stamp }: Pick<FileStamp, 'stamp'>): Promise<void> {
+  if ((await fileStamp(path)).stamp === stamp) return;
+  throw new SourceError('SOURCE_CHANGED', `${path}: the file was changed while it was read`, {
+    hint: 'wait until it is written completely, then run the same command again',
+    facts: { file: path },
+  });
+}
+
 /** Synchronous, because another thread would take twenty times as long, and a source may have thousands of files. */
 function factsOf(path: string): BigIntStats {
   try {

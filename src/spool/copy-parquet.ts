@@ -6,7 +6,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { DuckdbError, type DuckdbSession, openDuckdb } from '../duckdb/open-duckdb.js';
 import { SourceError } from '../errors.js';
-import { fileStamp, unreadable } from '../source/source-files.js';
+import { fileStamp, refuseRestamped, unreadable } from '../source/source-files.js';
 import { quoteText } from '../sql-text.js';
 import { writeFileAtomically } from '../streams/atomic-file.js';
 import { columnsOf, copyByDuckdb } from './ask-duckdb.js';
@@ -89,14 +89,11 @@ async function openSession({ folder, signal }: Pick<Spool, 'folder' | 'signal'>)
 async function copyFile(session: DuckdbSession, path: string, stamp: string, spool: Spool): Promise<string> {
   try {
     const copy = await copyByDuckdb(session, selectFrom(path), spool);
-    if ((await fileStamp(path)).stamp === stamp) return copy;
+    await refuseRestamped(path, { stamp });
+    return copy;
   } catch (error) {
     throw explain(path, error);
   }
-  throw new SourceError('SOURCE_CHANGED', `${path}: the file was changed while it was read`, {
-    hint: 'wait until it is written completely, then run the same command again',
-    facts: { file: path },
-  });
 }
 
 /**
