@@ -44,10 +44,18 @@ export async function copyRows(
 }
 
 /**
+ * Compares what was copied with the state that it was copied from.
+ * @throws TroubleError `STATE_COPY_DIFFERS` when that has changed meanwhile.
+ */
+export async function expectUnchanged(copied: readonly TableSum[], from: StateRows): Promise<void> {
+  expectSame(copied, await sumRows(from), 'the state has changed while it was copied');
+}
+
+/**
  * What each table holds.
  * @param onPage called with each page of rows.
  */
-export async function sumRows(
+async function sumRows(
   state: StateRows,
   onPage?: (table: CopiedTable, rows: readonly CopiedRow[]) => Promise<void>,
 ): Promise<readonly TableSum[]> {
@@ -64,7 +72,7 @@ export async function sumRows(
 }
 
 /** @throws TroubleError `STATE_COPY_DIFFERS`. */
-export function expectSame(sums: readonly TableSum[], others: readonly TableSum[], what: string): void {
+function expectSame(sums: readonly TableSum[], others: readonly TableSum[], what: string): void {
   for (const [at, { table, rows, sha256 }] of sums.entries()) {
     const other = others[at]!;
     if (other.rows === rows && other.sha256 === sha256) continue;
