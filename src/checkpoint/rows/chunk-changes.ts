@@ -7,7 +7,7 @@ import { CheckpointStateError } from '../checkpoint-errors.js';
 import { packNumbers, unpackNumbers } from '../packed-numbers.js';
 import type { ChunkRow, NewChunk } from '../state.js';
 import { ask, askForRow, type Change, type MakeChange } from './change.js';
-import { type StoredChunk, toChunk, UNMERGE } from './chunk-rows.js';
+import { PICKED_RECORDS, type StoredChunk, toChunk, UNMERGE } from './chunk-rows.js';
 
 const ADD_CHUNK = `
   INSERT INTO chunks (run, number, round, first_record, last_record, records, start_file, start_offset,
@@ -16,7 +16,6 @@ const ADD_CHUNK = `
     @records, @startFile, @startOffset, @endFile, @endOffset, @bytes, @sha256, @at)
   RETURNING *`;
 const ADD_PICKED = 'INSERT INTO picked_records (run, chunk, numbers) VALUES (@run, @number, @numbers)';
-const PICKED = 'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk';
 const SPLIT = `
   UPDATE chunks SET state = 'split'
   WHERE run = @run AND number = @chunk AND state IN ('cut', 'ambiguous') AND records > 1
@@ -51,7 +50,7 @@ export function chunkChanges(make: MakeChange): Pick<Checkpoint, ChunkChange> {
     recordSplit: make(function* (run, chunk, halves) {
       const missing = `no chunk ${chunk} of run ${run} that is cut or ambiguous and has the records of these two`;
       const parent = yield* askForRow<Parent>(SPLIT, { run, chunk }, 'recordSplit', missing);
-      const [packed] = yield* ask<{ numbers: Buffer }>(PICKED, { run, chunk });
+      const [packed] = yield* ask<{ numbers: Buffer }>(PICKED_RECORDS, { run, chunk });
       if (!areHalves(parent, packed?.numbers, halves)) throw new CheckpointStateError('recordSplit', missing);
       const first = yield* addChunk('recordSplit', run, halves[0]);
       const second = yield* addChunk('recordSplit', run, halves[1]);

@@ -53,6 +53,7 @@ export function toChunk(row: StoredChunk): ChunkRow {
 }
 
 export const CHUNK_BY_NUMBER = 'SELECT * FROM chunks WHERE run = @run AND number = @chunk';
+export const PICKED_RECORDS = 'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk';
 
 /** The stored parts of a chunk: SUCCESSFUL sorts after FAILED. */
 export const STORED_PARTS = `

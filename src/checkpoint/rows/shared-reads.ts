@@ -7,6 +7,7 @@ import type { RecordedLoad } from '../publication.js';
 import { pagesOf } from '../walk-run.js';
 import {
   CHUNK_BY_NUMBER,
+  PICKED_RECORDS,
   STORED_PARTS,
   type StoredChunk,
   type StoredStretch,
@@ -168,9 +169,7 @@ type ChunkRead =
 
 function chunkReads(read: MakeRead): Pick<CheckpointReader, ChunkRead> {
   const byNumber = read<StoredChunk>(CHUNK_BY_NUMBER);
-  const picked = read<{ numbers: Buffer }>(
-    'SELECT numbers FROM picked_records WHERE run = @run AND chunk = @chunk',
-  );
+  const picked = read<{ numbers: Buffer }>(PICKED_RECORDS);
   // A dropped attempt was not accepted: it is a part of the wait.
   const times = read<StoredTimes>(`
     SELECT number, round, records, state, attempt, folio, successful, failed, cause, cut_at AS "cutAt",
