@@ -9,19 +9,19 @@ import { type HttpClient, openHttpClient, type Proxies } from './http-client.js'
 import type { PredictionApi } from './prediction-api.js';
 import { RateLimiter, type RequestLimiter, type Written } from './rate-limiter.js';
 import { isOfLocalService, readJson, readPart, searchReply, trackReply, uploadReply } from './read-reply.js';
-import { createRequests, isPaid, type Operation, searchAddressMissing } from './requests.js';
+import {
+  createRequests,
+  isPaid,
+  type Operation,
+  type RequestsOptions,
+  searchAddressMissing,
+} from './requests.js';
 import { type ApiLogger, type ApiWatcher, type CallWaits, RetryLoop, type RetryTimes } from './retry-loop.js';
 import { type HttpReply, type HttpRequest, isSuccess } from './send-request.js';
-import { createServiceText, type ServiceText, type TokenSecret } from './service-text.js';
+import { createServiceText, type ServiceText } from './service-text.js';
 import { type AwakeClock, openAwakeClock, Timeout, withGrace } from './timeout.js';
 
-export interface ApiOptions {
-  readonly baseUrl: string;
-  /** Only `search` needs it. */
-  readonly legacyBaseUrl: string | null;
-  readonly token: TokenSecret;
-  /** Where the two GETs carry the token; the two POSTs carry it in their body (interface, 4.1 and 4.4). */
-  readonly tokenIn: 'query' | 'header';
+export interface ApiOptions extends RequestsOptions {
   readonly requestsPerSecond: number;
   /** Replaces the default limiter, which allows `requestsPerSecond`. */
   readonly limiter?: RequestLimiter | undefined;

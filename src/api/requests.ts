@@ -16,8 +16,10 @@ export function isPaid(operation: Operation): boolean {
 
 export interface RequestsOptions {
   readonly baseUrl: string;
+  /** Only `search` needs it. */
   readonly legacyBaseUrl: string | null;
   readonly token: TokenSecret;
+  /** Where the two GETs carry the token; the two POSTs carry it in their body (interface, 4.1 and 4.4). */
   readonly tokenIn: 'query' | 'header';
   readonly timeouts: { readonly idle: Milliseconds };
 }
