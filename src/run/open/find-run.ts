@@ -2,7 +2,7 @@
 
 import type { Run } from '../../checkpoint/checkpoint.js';
 import { isCompleted } from '../../checkpoint/walk-run.js';
-import { checkFrozenConfig, frozenConfig, isOnlyMoved, isOutputValue } from '../../config/frozen-config.js';
+import { checkFrozenConfig, frozenConfig, isOutputValue } from '../../config/frozen-config.js';
 import { withOutputPath } from '../../config/sections/output-path.js';
 import { ConfigError, type SourceError } from '../../errors.js';
 import { countOf } from '../../quantities.js';
@@ -16,7 +16,7 @@ import { beginRun, newRun, supersede } from './begin-run.js';
 import { watchRecords } from './choose-records.js';
 import { continueRun, type ResumeContext } from './continue-run.js';
 import { asBegun, checkAgain, findDoneRun, prunedError, withCurrentFiles } from './done-run.js';
-import { checkGivenUp, checkKept, findGivenUp, hasPaidNothing } from './given-up-run.js';
+import { checkGivenUp, checkKept, findGivenUp, hasPaidNothing, isMovedUnpaid } from './given-up-run.js';
 import { namedRun } from './named-run.js';
 
 export interface FoundRun {
@@ -120,18 +120,14 @@ function readingOptions(
   return { ...options, copies, kept, makeRoom: () => removeUnneededCopies(config, { checkpoint, copies }) };
 }
 
-/**
- * Ends a run that began at another address and has paid nothing there, such as at a mistyped one: a new run takes its
- * place.
- */
+/** Ends the run of `isMovedUnpaid`, unless the command names a run, or begins a new one anyway. */
 async function dropMoved(
   context: ResumeContext,
   { existing, fresh }: RunOptions,
   run: Run,
   frozen: Readonly<Record<string, string>>,
 ): Promise<boolean> {
-  if (existing !== undefined || fresh || run.state !== 'open') return false;
-  if (!isOnlyMoved(run.frozen, frozen) || !(await hasPaidNothing(context, run))) return false;
+  if (existing !== undefined || fresh || !(await isMovedUnpaid(context, run, frozen))) return false;
   await supersede(context.checkpoint, run, context.config.stateDir, context.clock.now());
   context.logger.info(
     { run: run.id },

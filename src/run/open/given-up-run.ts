@@ -1,6 +1,7 @@
 /** What is lost when a new run replaces an unfinished one: what was paid for, less what later runs take. */
 import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpoint.js';
 import type { Night } from '../../checkpoint/night.js';
+import { isOnlyMoved } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
@@ -107,6 +108,19 @@ function paidInVain(
 /** Whether a run has sent nothing that was, or may have been, paid for. */
 export async function hasPaidNothing({ config, checkpoint }: GivenUpContext, run: Run): Promise<boolean> {
   return (await paidRecords(checkpoint, run, config.budget)) === 0;
+}
+
+/**
+ * Whether a run began at another address and has paid nothing there, such as at a mistyped one: a new run takes its
+ * place.
+ * @param frozen the current values.
+ */
+export async function isMovedUnpaid(
+  context: GivenUpContext,
+  run: Run,
+  frozen: Run['frozen'],
+): Promise<boolean> {
+  return run.state === 'open' && isOnlyMoved(run.frozen, frozen) && hasPaidNothing(context, run);
 }
 
 /** Whether a local service has answered, and nothing else. */

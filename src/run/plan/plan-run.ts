@@ -5,7 +5,7 @@
 import { dirname } from 'node:path';
 import type { CheckpointReader, Run } from '../../checkpoint/checkpoint.js';
 import { reservePath } from '../../checkpoint/journal/disk-reserve.js';
-import { checkFrozenConfig, frozenConfig, isOnlyMoved } from '../../config/frozen-config.js';
+import { checkFrozenConfig, frozenConfig } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
 import { withLimit, withOutputPath, withPlannedPath } from '../../config/sections/output-path.js';
 import type { SourceError } from '../../errors.js';
@@ -27,7 +27,7 @@ import { checkSource } from '../check/check-source.js';
 import { refuseUnknownWork } from '../check/check-unknown-work.js';
 import { missingOfService, serviceIdentity, withAddressOf } from '../configured-service.js';
 import { asBegun, findDoneRun, prunedError } from '../open/done-run.js';
-import { findGivenUp, type GivenUpRun, hasPaidNothing } from '../open/given-up-run.js';
+import { findGivenUp, type GivenUpRun, isMovedUnpaid } from '../open/given-up-run.js';
 import { type Stores, withStores } from '../open/open-stores.js';
 import { type RunOptions, withHandedRecords } from '../run-options.js';
 import { openStateReader, refuseMoved, refuseStateInFolder } from '../state-reader.js';
@@ -250,11 +250,8 @@ async function findNext(
 ): Promise<FoundStep> {
   if (reader === undefined) return begins;
   const frozen = frozenConfig(config, service);
-  const isDropped =
-    unfinished?.state === 'open' &&
-    isOnlyMoved(unfinished.frozen, frozen) &&
-    (await hasPaidNothing({ config, checkpoint: reader }, unfinished));
-  if (unfinished !== undefined && !isDropped) {
+  const given = { config, checkpoint: reader };
+  if (unfinished !== undefined && !(await isMovedUnpaid(given, unfinished, frozen))) {
     checkFrozenConfig(unfinished.frozen, frozen, unfinished);
     if (unfinished.source.sha256 === source.sha256) return { kind: 'continue', run: unfinished };
     if (config.source.onChange === 'supersede') return { ...begins, replaced: unfinished };
