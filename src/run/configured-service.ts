@@ -6,7 +6,7 @@ import type { ApiWatcher } from '../api/retry-loop.js';
 import type { Run } from '../checkpoint/checkpoint.js';
 import { frozenAddress } from '../config/frozen-config.js';
 import type { Config } from '../config/schema.js';
-import { serviceAddress } from '../config/sections/service-section.js';
+import { EMBEDDED, serviceAddress } from '../config/sections/service-section.js';
 import { isAddress } from '../config/sections/values.js';
 import { NO_ADDRESS, NO_TOKEN } from '../config/service-needs.js';
 import { ConfigError } from '../errors.js';
@@ -22,7 +22,7 @@ import type { RunOptions, ServiceEndpoint } from './run-options.js';
 export function serviceIdentity(config: Config): string {
   const { name, embedded } = config.service;
   if (name === null) return serviceAddress(config);
-  return embedded ? `embedded:${name}` : name;
+  return embedded ? `${EMBEDDED}${name}` : name;
 }
 
 /** The names under which the service's answers are kept: its identity, and its address, as before it had a name. */

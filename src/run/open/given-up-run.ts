@@ -3,6 +3,7 @@ import type { CheckpointReader, ReplyKinds, Run } from '../../checkpoint/checkpo
 import type { Night } from '../../checkpoint/night.js';
 import { isOnlyMoved } from '../../config/frozen-config.js';
 import type { Config } from '../../config/schema.js';
+import { EMBEDDED } from '../../config/sections/service-section.js';
 import { ConfigError, TroubleError } from '../../errors.js';
 import { countOf, formatAmount, formatCount, formatDuration } from '../../quantities.js';
 import { abandonCommand, newRunCommand } from '../../report/adoptable.js';
@@ -125,7 +126,7 @@ export async function isMovedUnpaid(
 
 /** Whether a local service has answered, and nothing else. */
 function isFree(run: Run, { local, other, mixed }: ReplyKinds): boolean {
-  return run.service.startsWith('embedded:') || (local && !other && !mixed);
+  return run.service.startsWith(EMBEDDED) || (local && !other && !mixed);
 }
 
 function whyBoughtAgain(
