@@ -106,10 +106,10 @@ it('docs/embedding.md shows a test that runs', () => {
   expect(read('docs/embedding.md')).toContain(`\n${test}\`\`\``);
 });
 
-it('docs/embedding.md shows an output store that passes the suite of the port', () => {
+it('docs/ports.md shows an output store that passes the suite of the port', () => {
   const store = read('test/helpers/memory/memory-output-store.ts');
   const shown = store.slice(store.indexOf('\n') + 1).replace("'../../../pipelines/index.js'", "'foliopipe'");
-  expect(read('docs/embedding.md')).toContain(`\`\`\`ts\n${shown}\`\`\``);
+  expect(read('docs/ports.md')).toContain(`\`\`\`ts\n${shown}\`\`\``);
 });
 
 it('docs/embedding.md lists every option of a run, with flags of the command', () => {

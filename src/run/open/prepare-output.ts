@@ -113,7 +113,7 @@ function refuseFolder(store: Pick<OutputStore, 'sweep'>, path: string): void {
     'OUTPUT_IS_FOLDER',
     `output.path ${path} is a folder, and this output store has none`,
     {
-      hint: 'write the path of a file; or let the store have the method sweep (docs/embedding.md)',
+      hint: 'write the path of a file; or let the store have the method sweep (docs/ports.md)',
       facts: { path },
     },
   );

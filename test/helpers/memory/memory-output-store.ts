@@ -1,4 +1,4 @@
-/** Publications in memory, behind the same port as local folders. docs/embedding.md shows this file word for word. */
+/** Publications in memory, behind the same port as local folders. docs/ports.md shows this file word for word. */
 import { createHash } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import type { OutputStore } from '../../../pipelines/index.js';
