@@ -87,6 +87,18 @@ export async function pipelinesThere(query: Query, pipelines: readonly string[])
   return (await query(found)).map(({ pipeline }) => pipeline).filter((name) => pipelines.includes(name));
 }
 
+const isRunThere = statement('SELECT FROM runs WHERE id = @run');
+
+/** Whether the runs of a state are in another one. All of them are added in one transaction, so it looks for one. */
+export async function hasRunsOf(query: Query, state: StateRows): Promise<boolean> {
+  const runs = copiedTables().find(({ name }) => name === 'runs')!;
+  let run: string | undefined;
+  await state.read(runs, async (rows) => {
+    run ??= String(rows[0]![runs.columns.indexOf('id')]);
+  });
+  return run !== undefined && (await query(isRunThere, { run })).length > 0;
+}
+
 /** The pipelines that have rows in a state. */
 export async function pipelinesOfRows(state: StateRows): Promise<readonly string[]> {
   const found = new Set<string>();

@@ -7,7 +7,12 @@ import { join } from 'node:path';
 import type { Checkpoint } from '../../checkpoint/checkpoint.js';
 import { removeCopyMark, writeCopyMark } from '../../checkpoint/copy/copy-mark.js';
 import { copyRows, expectUnchanged } from '../../checkpoint/copy/copy-rows.js';
-import { addedRows, pipelinesOfRows, pipelinesThere } from '../../checkpoint/copy/postgres-rows.js';
+import {
+  addedRows,
+  hasRunsOf,
+  pipelinesOfRows,
+  pipelinesThere,
+} from '../../checkpoint/copy/postgres-rows.js';
 import { sqliteRows } from '../../checkpoint/copy/sqlite-rows.js';
 import { createLeases } from '../../checkpoint/postgres/lease.js';
 import { openShortConnection, type PostgresState } from '../../checkpoint/postgres/open-postgres-state.js';
@@ -87,10 +92,10 @@ export async function finishAddition(stateDir: string, database: PostgresState):
   const session = await database.openParts();
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
   try {
-    const pipelines = await pipelinesOfRows(sqliteRows(connection));
-    const there = await session.transaction(BEGIN, (query) => pipelinesThere(query, pipelines));
-    if (there.length === 0) await removeCopyMark(stateDir);
-    else await writeCopyMark(stateDir, { mark: 'moved', place: session.place, at: Date.now() });
+    // Not its pipelines: a run of the same name may have begun there since.
+    const isThere = await session.transaction(BEGIN, (query) => hasRunsOf(query, sqliteRows(connection)));
+    if (isThere) await writeCopyMark(stateDir, { mark: 'moved', place: session.place, at: Date.now() });
+    else await removeCopyMark(stateDir);
   } finally {
     connection.close();
   }
