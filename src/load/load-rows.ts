@@ -70,11 +70,17 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
   );
 }
 
-/** Tries the statements of a load without its data, and without locks for which others would wait. Commits nothing. */
+/** Tries the statements of a load without its data. Other loads wait for it only if the table is missing. Commits nothing. */
 export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
   // Until the service's columns are known, the output lacks them, although they may still come.
   const isWhole = load.columns.some(({ role }) => role === 'answer');
-  const { name, found, fitted } = await findTarget(transaction, load, isWhole);
+  let target = await findTarget(transaction, load, isWhole);
+  if (target.found === undefined) {
+    // The load of another pipeline may be making the table: then a statement that makes it here would fail.
+    await transaction.lock(target.name);
+    target = await findTarget(transaction, load, isWhole);
+  }
+  const { name, found, fitted } = target;
   for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
   if (found === undefined) {
     for (const statement of createTable(transaction.dialect, quoteTable(name), load.mode, fitted.columns))
@@ -83,7 +89,7 @@ export async function tryLoad(transaction: Transaction, load: LoadTable): Promis
     // Only the owner of a table may add columns, and the owner may write it.
     return;
   }
-  const plan = planOf(transaction, { ...load, run: '' }, { name, found, fitted }, false);
+  const plan = planOf(transaction, { ...load, run: '' }, target, false);
   await transaction.query(createStaging(plan));
   const { deletes, write } = writeStatements(plan);
   for (const { text, values = [] } of [...deletes, write]) {

@@ -1,0 +1,34 @@
+/** The check of a table while the load of another pipeline makes it. */
+import { expect, it } from 'vitest';
+import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import { createLoadTarget } from '../../../src/load/configured-load.js';
+import { createLoadsText } from '../../../src/load/loads-table.js';
+import { usePostgres } from '../../helpers/postgres/postgres.js';
+
+const server = usePostgres();
+
+it('waits for that load, and finds the table', async () => {
+  const database = await server.createDatabase();
+  await database.query(createLoadsText('foliopipe_loads'));
+  const client = await database.connect();
+  // As a load does it.
+  await client.query(`begin; select pg_advisory_xact_lock(hashtextextended('foliopipe public.firms', 0));
+    create table firms (id text, status text, foliopipe_run text)`);
+  const target = createLoadTarget({
+    address: new DatabaseAddress(database.url),
+    connectMs: 5_000,
+    tempFolder: '/nowhere',
+  });
+  const columns = [
+    { name: 'id', role: 'source' },
+    { name: 'status', role: 'status' },
+  ] as const;
+  const way = { mode: 'append', onSchema: 'add', onRemoved: 'keep' } as const;
+  const table = { pipeline: 'west', table: 'firms', columns, ...way };
+  const checked = target.check(table, new AbortController().signal).catch((error: unknown) => error);
+  const waiting = 'select from pg_locks where not granted';
+  await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
+  await client.query('commit');
+  expect(await checked).toBeUndefined();
+  await client.end();
+});
