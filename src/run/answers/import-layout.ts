@@ -17,9 +17,6 @@ export interface ImportLayout {
   readonly lineage: Readonly<Record<(typeof LINEAGE_COLUMNS)[number], number>> | null;
 }
 
-/** The column that a delta file has and an output has not. */
-const CHANGE = 'change';
-
 interface ImportNames {
   /** The answers' columns and their names in the file; undefined: they are found by the names of the others. */
   readonly columns?: Readonly<Record<string, string>> | undefined;
@@ -44,7 +41,7 @@ export function importLayout(
   });
   const isOutput = STATUS_COLUMNS.every((name) => at(name) >= 0);
   const hasLineage = isOutput && LINEAGE_COLUMNS.every((name) => at(name) >= 0);
-  const own: readonly string[] = [...STATUS_COLUMNS, CHANGE, ...(hasLineage ? LINEAGE_COLUMNS : [])];
+  const own: readonly string[] = [...STATUS_COLUMNS, ...(hasLineage ? LINEAGE_COLUMNS : [])];
   const found = answerFields(header, { ...names, prefix, own: isOutput ? own : null });
   checkKnown(found, names.known);
   const layout: ImportLayout = {
@@ -104,11 +101,11 @@ function answerFields(
     });
   }
   if (own !== null) {
+    const left = [...own, changeColumn(known)];
     return header.flatMap((name, field) => {
       const column = name.slice(prefix.length);
-      return !name.startsWith(prefix) || own.includes(column)
-        ? []
-        : [{ column: serviceName(column, own), field }];
+      if (!name.startsWith(prefix) || left.includes(column)) return [];
+      return [{ column: known.includes(column) ? column : serviceName(column, own), field }];
     });
   }
   if (known.length === 0) {
@@ -134,6 +131,13 @@ function checkKnown(found: readonly AnswerField[], known: readonly string[]): vo
       hint: "say with --columns which column of the file holds which of the service's, and leave the others out",
     },
   );
+}
+
+/** The column that a delta file has and an output has not: a name that no column of the service has. */
+function changeColumn(known: readonly string[]): string {
+  let name = 'change';
+  while (known.includes(name)) name = `row_${name}`;
+  return name;
 }
 
 /** The service's name of a column: an output renames a column whose name it needs itself. */

@@ -19,6 +19,16 @@ describe('importLayout', () => {
     });
   });
 
+  it('of an output of known columns takes those that are named like one of foliopipe', () => {
+    const known = ['change', 'status', 'service_status'];
+    const header =
+      'Business,Town,p_status,p_error_code,p_error,p_change,p_service_service_status,p_service_status';
+    expect(layout(header, { known })).toMatchObject({ columns: known, answers: [5, 6, 7] });
+    // That of the delta.
+    expect(layout(`${header},p_row_change`, { known })).toMatchObject({ columns: known });
+    expect(layout(header.replace(/,p_service.*/, ''), { known: ['code'] })).toMatchObject({ columns: [] });
+  });
+
   it('of an output with lineage says who has paid', () => {
     const lineage = 'p_run,p_folio,p_part,p_record,p_answered_at';
     const header = `Business,Town,p_status,p_error_code,p_error,p_code,${lineage}`;
