@@ -141,8 +141,10 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     const { pipeline } = taken.job;
     const known = running.get(taken.id);
     if (known !== undefined) {
-      // The job was taken away from this worker, which was silent or has had it for a day, and is handed to it again.
-      known.taken = taken;
+      // The job was taken away from this worker, which was silent or has had it for a day, and is handed to it again. If it
+      // was enqueued with another config meanwhile, it waits for the end of the run.
+      if (isSameRun(known.taken.job, taken.job)) known.taken = taken;
+      else await queue.giveBack(taken, times.locked, taken.job.trouble);
       return;
     }
     const lease = (await tables.leases()).find((one) => one.pipeline === pipeline);
@@ -219,6 +221,10 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     }),
     done: loop(),
   };
+}
+
+function isSameRun(one: RunJob, other: RunJob): boolean {
+  return one.config === other.config && JSON.stringify(one.flags) === JSON.stringify(other.flags);
 }
 
 /** Waits for an answer of the database; after the signal, not for long: the network may be lost without an error. */

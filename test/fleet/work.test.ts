@@ -167,6 +167,18 @@ it('goes on with a job that was taken away and came back, and kills a run that h
   await worker.done;
 });
 
+it('does a job that was taken away and enqueued with another config after the run that it works on', async () => {
+  const other = { ...taken('1', 'a', 1), job: { ...jobOf('a'), config: '{"chunks":{}}' } };
+  const handed = [[taken('1', 'a')], [other]];
+  const { worker, runs, settled, stop } = startWorker(handed);
+  await expect.poll(() => settled).toEqual([{ id: '1', turn: 1, after: 15_000 }]);
+  runs.get('a')!.end({ exitCode: 0 });
+  await expect.poll(() => settled.length).toBe(2);
+  expect(settled.at(-1)).toEqual({ id: '1', turn: 0, exitCode: 0 });
+  stop();
+  await worker.done;
+});
+
 it('settles a job that was handed out again while the database was away as it was handed out last', async () => {
   const handed = [[taken('1', 'a')]];
   let isAway = true;
