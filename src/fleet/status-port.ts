@@ -43,7 +43,8 @@ export async function openStatusPort(
     answer(path, response).catch(() => send(response, 503, 'text/plain', 'the database does not answer\n'));
   });
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
+    // Also hears of later connections that cannot be accepted. Without a listener, they would end the worker.
+    server.on('error', (cause: NodeJS.ErrnoException) => {
       const what = `--port: cannot listen on ${place.host}, port ${place.port} (${cause.code})`;
       reject(new ConfigError('WORKER_PORT_TAKEN', what, { facts: { ...place }, cause }));
     });

@@ -1,8 +1,10 @@
 /** What monitors get from a worker, over HTTP. */
+import type { Server } from 'node:http';
 import { connect } from 'node:net';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { OpenFleet } from '../../src/fleet/open-fleet.js';
 import { openStatusPort } from '../../src/fleet/status-port.js';
+import { http } from '../../src/node-http.js';
 import { readMetrics } from '../helpers/notify/parse-prometheus.js';
 
 const now = Date.now();
@@ -78,4 +80,14 @@ it('shows its health and metrics, and nothing else, and ends while a monitor hol
   } finally {
     await port.close();
   }
+});
+
+it('goes on after connections that could not be accepted', async () => {
+  const made = vi.spyOn(http, 'createServer');
+  const port = await openStatusPort({ host: '127.0.0.1', port: 0 }, fleet, () => working);
+  const server: Server = made.mock.results[0]!.value;
+  made.mockRestore();
+  for (const code of ['ENFILE', 'ENOBUFS']) server.emit('error', Object.assign(new Error(code), { code }));
+  expect((await fetch(`${port.address}/healthz`)).status).toBe(200);
+  await port.close();
 });
