@@ -15,10 +15,14 @@ export class AppendFile {
     this.#fd = fd;
   }
 
-  /** The descriptor, after all appended bytes are written. -1 after `close`, because the system may reuse it. */
+  /** The descriptor, after all appended bytes are written. Not to be used after `close`: the system may reuse it. */
   get fd(): number {
-    if (this.#fd >= 0) this.flush();
+    this.flush();
     return this.#fd;
+  }
+
+  get isClosed(): boolean {
+    return this.#fd < 0;
   }
 
   get length(): number {
@@ -40,7 +44,7 @@ export class AppendFile {
 
   /** Does nothing the second time. Bytes that were not flushed are not written. */
   close(): void {
-    if (this.#fd >= 0) closeSync(this.#fd);
+    if (!this.isClosed) closeSync(this.#fd);
     this.#fd = -1;
   }
 }

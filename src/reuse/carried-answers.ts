@@ -81,7 +81,7 @@ export function openCarriedAnswers(folder: string, options: CarryOptions): Carri
       }
     },
     close: () => {
-      if (file.fd < 0) return;
+      if (file.isClosed) return;
       file.close();
       answered.release();
       fixed.release();

@@ -130,7 +130,7 @@ export function createLookup(
       });
     },
     close: async () => {
-      if (file.fd < 0) return;
+      if (file.isClosed) return;
       file.close();
       kernel.release();
       buffers.codec.release();

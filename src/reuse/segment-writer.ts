@@ -117,7 +117,7 @@ export function createSegmentWriter(
       await pause();
     },
     finish: async () => {
-      if (file.fd < 0) throw new Error(`the segment ${segment.id} is closed`);
+      if (file.isClosed) throw new Error(`the segment ${segment.id} is closed`);
       lanes.end();
       // Before the blocks are made, which takes memory too.
       endWriting();
