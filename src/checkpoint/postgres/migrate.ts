@@ -75,9 +75,15 @@ export function refuseNewer(place: string, version: number, known: number): void
   );
 }
 
-/** @throws ConfigError `CHECKPOINT_OLDER` when the tables need a migration, because a reader does not migrate. */
-export function refuseOlder(place: string, version: number, known: number): void {
-  if (version >= known) return;
+/**
+ * Whether there are tables. Migrates nothing, so tables of an older foliopipe are refused too.
+ * @throws ConfigError `CHECKPOINT_NEWER`, `CHECKPOINT_OLDER`.
+ */
+export async function hasReadableTables(session: PostgresSession, known: number): Promise<boolean> {
+  const { place } = session;
+  const version = await schemaVersion(session);
+  refuseNewer(place, version, known);
+  if (version === 0 || version === known) return version > 0;
   throw new ConfigError(
     'CHECKPOINT_OLDER',
     `the tables in ${place} are of an older foliopipe (they have version ${version}, known here: ${known})`,

@@ -23,7 +23,7 @@ import { readAccount } from './account/read-account.js';
 import { chunkRead, cutChange } from './chunks.js';
 import { createLeases, type HearTrouble, leaseHolder, leaseTimes, OUTPUT } from './lease.js';
 import { readMark } from './marks.js';
-import { migrate, refuseNewer, refuseOlder, refusePooler, schemaVersion } from './migrate.js';
+import { hasReadableTables, migrate, refuseNewer, refusePooler, schemaVersion } from './migrate.js';
 import { resultChanges } from './results.js';
 import { newRunChanges, runReads } from './runs.js';
 import { searchChanges } from './searches.js';
@@ -137,13 +137,10 @@ export interface PostgresReader extends CheckpointReader {
 export async function openPostgresReader(address: DatabaseAddress): Promise<PostgresReader | undefined> {
   const session = await openConnection(address);
   try {
-    const version = await schemaVersion(session);
-    if (version === 0) {
+    if (!(await hasReadableTables(session, migrations.length))) {
       await session.close();
       return undefined;
     }
-    refuseNewer(session.place, version, migrations.length);
-    refuseOlder(session.place, version, migrations.length);
     refuseMarked(session.place, await readMark(session), 'read');
   } catch (error) {
     await session.close();

@@ -5,7 +5,7 @@ import { epochMs, type Prepared, statement } from '../../postgres/statement.js';
 import { refuseMarked } from '../copy/copy-mark.js';
 import { type HeldLease, heldLeases } from './lease.js';
 import { readMark } from './marks.js';
-import { migrate, refuseNewer, refuseOlder, schemaVersion } from './migrate.js';
+import { hasReadableTables, migrate } from './migrate.js';
 import { openShortConnection } from './open-postgres-state.js';
 import { migrations } from './tables.js';
 
@@ -140,10 +140,7 @@ export async function openFleetTables(address: DatabaseAddress): Promise<FleetTa
 export async function openFleetReader(address: DatabaseAddress): Promise<FleetTables | undefined> {
   const db = await openShortConnection(address);
   try {
-    const version = await schemaVersion(db);
-    refuseNewer(db.place, version, migrations.length);
-    if (version > 0) refuseOlder(db.place, version, migrations.length);
-    if (version > 0) return tablesIn(db);
+    if (await hasReadableTables(db, migrations.length)) return tablesIn(db);
   } catch (error) {
     await db.close();
     throw error;
