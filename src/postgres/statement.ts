@@ -35,6 +35,11 @@ export function epochMs(time: string): string {
   return `(extract(epoch FROM ${time}) * 1000)::float8`;
 }
 
+/** A list as a value, which the statement casts to an array. @param values without commas and quotes. */
+export function listOf(values: Iterable<string | number>): string {
+  return `{${[...values].join(',')}}`;
+}
+
 /** @throws TypeError when a value is missing, because the driver would take it for NULL. */
 export function valuesOf(
   { keys, text }: Prepared<unknown>,

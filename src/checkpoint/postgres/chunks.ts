@@ -1,6 +1,6 @@
 /** Cutting: a chunk that follows on the last one; and the read of chunks by state. */
 import { fenced, HELD } from '../../postgres/fenced.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
+import { listOf, type Prepared, statement } from '../../postgres/statement.js';
 import type { Checkpoint, CheckpointReader, ChunkState } from '../checkpoint.js';
 import { valuesOfChunk } from '../rows/chunk-changes.js';
 import { type StoredChunk, toChunk } from '../rows/chunk-rows.js';
@@ -51,8 +51,8 @@ const inStates: Prepared<StoredChunk> = statement(`
 export function chunkRead(db: StateSession): Pick<CheckpointReader, 'chunksIn'> {
   return {
     chunksIn: async (run, states: readonly ChunkState[], after, limit) => {
-      const wanted = `{${[...new Set(states)].join(',')}}`;
-      return (await db.read(inStates, { run, states: wanted, after, limit })).map(toChunk);
+      const values = { run, states: listOf(new Set(states)), after, limit };
+      return (await db.read(inStates, values)).map(toChunk);
     },
   };
 }

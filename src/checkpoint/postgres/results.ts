@@ -3,7 +3,7 @@
  * work file. Invariant: stretches are the first records of the source, without a gap.
  */
 import { fenced, HELD } from '../../postgres/fenced.js';
-import { type Prepared, statement } from '../../postgres/statement.js';
+import { listOf, type Prepared, statement } from '../../postgres/statement.js';
 import type { PartReference } from '../../types.js';
 import type { ResultChanges } from '../checkpoint.js';
 import { CheckpointStateError } from '../checkpoint-errors.js';
@@ -114,11 +114,6 @@ export function resultChanges(db: StateSession): ResultChanges {
       await db.change(merge, toStoredStretch(run, stretch, at), 'recordMerged', mergeRefused(run, stretch));
     },
   };
-}
-
-/** A list as Postgres takes it. @param values without commas and quotes. */
-function listOf(values: readonly (string | number)[]): string {
-  return `{${values.join(',')}}`;
 }
 
 function refuseDoubled(run: string, chunk: number, parts: readonly PartReference[]): void {

@@ -5,7 +5,7 @@
  * One statement counts the permits and gives new ones. It sees the rows as they were when it began, so it gives only if
  * no other statement has given permits since then (`grants`). Permits that have become free since then do no harm.
  */
-import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
+import { epochMs, listOf, type Prepared, statement } from '../../../postgres/statement.js';
 import { OpenLimit, type OpenLimitState } from '../../../streams/open-limit.js';
 import { parsePermitName } from '../../../streams/permits.js';
 import type { PermitTable } from '../../../streams/shared-permits.js';
@@ -207,8 +207,8 @@ export function accountPermits(db: AccountDatabase, member: AccountPipeline): Pe
         pipeline,
         folios,
         fence: member.fence(),
-        runs: `{${chunks.map(({ run }) => run).join(',')}}`,
-        chunks: `{${chunks.map(({ chunk }) => chunk).join(',')}}`,
+        runs: listOf(chunks.map(({ run }) => run)),
+        chunks: listOf(chunks.map(({ chunk }) => chunk)),
       };
       for (;;) {
         const [row] = await db.query(ask, values, true);

@@ -3,7 +3,7 @@
  * after its end, and a new one opens when few enough slots count. A pause delays all slots that are given after it, and
  * every process that listens is notified.
  */
-import { epochMs, type Prepared, statement } from '../../../postgres/statement.js';
+import { epochMs, listOf, type Prepared, statement } from '../../../postgres/statement.js';
 import type { RequestSlots, TakenSlots } from '../../../streams/request-slots.js';
 import type { AccountDatabase, AccountPipeline } from './member.js';
 import { LIVE } from './read-account.js';
@@ -72,7 +72,7 @@ export function accountSlots(db: AccountDatabase, member: AccountPipeline): Requ
   return {
     take: async ({ onSend, ...asked }) => {
       await member.join();
-      const values = { service, perSecond, ...asked, unused: `{${asked.unused.join(',')}}` };
+      const values = { service, perSecond, ...asked, unused: listOf(asked.unused) };
       const [taken] = await db.query(take, values, true, onSend);
       return taken!;
     },
