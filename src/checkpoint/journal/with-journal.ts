@@ -73,6 +73,17 @@ export function withJournal(
     return known ?? (await checkpoint.chunk(run, chunk))?.attempt ?? 0;
   };
 
+  /**
+   * Takes back the intent of a request that is not sent, because the journal lacks it. If that fails, the intent stays,
+   * and becomes ambiguous at the next start, as after a kill.
+   */
+  const takeBack = async (run: string, drop: () => Promise<unknown>, line: JournalLine): Promise<void> => {
+    await reserve.end(run, drop).then(
+      () => journals.append(run, line),
+      () => undefined,
+    );
+  };
+
   return {
     ...checkpoint,
     recordRun: async (run) => {
@@ -95,13 +106,8 @@ export function withJournal(
       try {
         await journals.appendDurably(run, intentLine(upload, await checkpoint.chunk(run, chunk), budget.day));
       } catch (error) {
-        await reserve
-          .end(run, () => checkpoint.recordDropped(run, chunk, at))
-          .then(
-            () => journals.append(run, { type: 'dropped', chunk, attempt: upload.attempt, at }),
-            // The intent stays, and becomes ambiguous at the next start, as after a kill.
-            () => undefined,
-          );
+        const drop = () => checkpoint.recordDropped(run, chunk, at);
+        await takeBack(run, drop, { type: 'dropped', chunk, attempt: upload.attempt, at });
         throw error;
       }
       begun.set(keyOf(run, chunk), upload.attempt);
@@ -149,12 +155,8 @@ export function withJournal(
       try {
         await journals.appendDurably(run, { type: 'search', record, at, day: budget.day });
       } catch (error) {
-        await reserve
-          .end(run, () => checkpoint.recordSearchEnd(run, record, { state: 'dropped' }))
-          .then(
-            () => journals.append(run, { type: 'searched', record, state: 'dropped', values: null }),
-            () => undefined,
-          );
+        const drop = () => checkpoint.recordSearchEnd(run, record, { state: 'dropped' });
+        await takeBack(run, drop, { type: 'searched', record, state: 'dropped', values: null });
         throw error;
       }
     },
