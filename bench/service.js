@@ -18,9 +18,13 @@ export function withService(data, body, options = []) {
 
 /** Runs a body beside a server in a process of its own. @param args script first. */
 export async function withServer(args, body) {
-  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  // What it says before it listens may be the reason why it ends.
+  child.stderr.pipe(process.stderr);
   try {
-    return await body(await listeningAddress(child));
+    const address = await listeningAddress(child);
+    child.stderr.unpipe().resume();
+    return await body(address);
   } finally {
     await stopped(child);
   }
