@@ -117,8 +117,7 @@ export function work({ queue, tables, id, facts, start, times, logger, signal }:
     for (const own of running.values()) {
       const { pipeline } = own.taken.job;
       own.misses = held.has(pipeline) || own.run.hasReported() ? 0 : own.misses + 1;
-      if (own.misses < MOST_MISSES) continue;
-      if (own.isKilled) continue;
+      if (own.misses < MOST_MISSES || own.isKilled) continue;
       own.isKilled = true;
       logger.warn({ pipeline }, `${pipeline}: its process has lost its lease and does not end: it is killed`);
       own.run.kill();

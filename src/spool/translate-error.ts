@@ -13,7 +13,7 @@ const AGAIN = 'run the same command again: nothing was sent';
 export function translatePostgresError(
   error: unknown,
   place: string,
-  lineOf: (position: number) => number | undefined = () => undefined,
+  lineOf: (position: number) => number | undefined,
 ): unknown {
   const trouble = readPostgresError(error);
   if (trouble === undefined) return error;

@@ -27,7 +27,7 @@ describe('an error of Postgres', () => {
     ['SOURCE_QUERY_INVALID', 2, server('25006')],
     ['SOURCE_QUERY_INVALID', 2, server('0A000')],
   ])('is %s, exit %i', (code, exitCode, error) => {
-    const told = translatePostgresError(error, place) as Error;
+    const told = translatePostgresError(error, place, () => undefined) as Error;
     expect(told).toMatchObject({ code, exitCode, hint: expect.any(String) });
     expect(told.message).toContain(place);
     expect(told.message).not.toContain('bob');
@@ -35,7 +35,7 @@ describe('an error of Postgres', () => {
 
   it('that is none stays as it is', () => {
     const error = Object.assign(new Error('disk'), { code: 'ENOSPC' });
-    expect(translatePostgresError(error, place)).toBe(error);
+    expect(translatePostgresError(error, place, () => undefined)).toBe(error);
   });
 });
 
@@ -86,7 +86,7 @@ describe('a lost connection', () => {
     [new Error('timeout expired'), /: db:5432 gives no answer/, /^look whether the database is up, then/],
     [new Error('Connection terminated unexpectedly'), /, or the connection was lost/, /^look whether/],
   ])('by %s says where, and what to do', (error, message, hint) => {
-    const told = translatePostgresError(error, place) as FoliopipeError;
+    const told = translatePostgresError(error, place, () => undefined) as FoliopipeError;
     expect(told.message).toMatch(message);
     expect(told.hint).toMatch(hint);
   });

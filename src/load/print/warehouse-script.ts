@@ -135,6 +135,8 @@ function updateAndInsert(
   ];
 }
 
+const LOADS_COLUMNS = ['target', 'pipeline', 'publication', 'run', 'sha256', 'records'];
+
 function loadsOf(
   { table }: PrintedLoad,
   dialect: Dialect,
@@ -144,8 +146,7 @@ function loadsOf(
 }
 
 function createLoads(load: PrintedLoad, dialect: Dialect): string {
-  const names = ['target', 'pipeline', 'publication', 'run', 'sha256', 'records'];
-  const typed = names.map(
+  const typed = LOADS_COLUMNS.map(
     (name) =>
       `${dialect.name(name)} ${name === 'publication' || name === 'records' ? 'bigint' : dialect.text}`,
   );
@@ -158,7 +159,7 @@ function recordLoad(load: PrintedLoad, dialect: Dialect): string[] {
   const name = dialect.name;
   return [
     `delete from ${loads} where ${name('target')} = ${quoteText(target)} and ${name('pipeline')} = ${quoteText(table.pipeline)} and ${name('publication')} = ${publication};`,
-    `insert into ${loads} (${['target', 'pipeline', 'publication', 'run', 'sha256', 'records'].map(name).join(', ')})
+    `insert into ${loads} (${LOADS_COLUMNS.map(name).join(', ')})
 values (${quoteText(target)}, ${quoteText(table.pipeline)}, ${publication}, ${quoteText(run)}, ${quoteText(sha256)}, ${file.records});`,
   ];
 }
