@@ -41,7 +41,8 @@ async function workUntilDeadline(config: Config, handed: RunOptions, work: RunWo
   let id: string | undefined;
   const { onProgress } = handed;
   const emit = (event: JobEvent) => {
-    if (event.type === 'run') id = event.run;
+    // A run whose source has changed is only collected, and gives no output.
+    if (event.type === 'run') id = event.found === 'outdated' ? undefined : event.run;
     onProgress?.(event);
   };
   try {

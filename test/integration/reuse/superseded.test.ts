@@ -62,6 +62,21 @@ describe('a run that is superseded', () => {
     });
   });
 
+  it('ends with the deadline that comes while its folios are collected, and the next command goes on', async () => {
+    const slow = { finishedAtPoll: ({ chunk }: { chunk: number }) => (chunk === 2 ? Infinity : 1) };
+    const setup = { behaviour: slow, config: { source: { onChange: 'supersede' } } };
+    await withNights(setup, async (nights) => {
+      await nights.write(A);
+      await submit(nights.config(), nights.options);
+      await nights.write(B);
+      const deadline = deadlineAt({ 'after-downloaded-before-merge': 5 });
+      expect(await nights.failure({}, deadline)).toMatchObject({ code: 'DEADLINE_REACHED', exitCode: 8 });
+      nights.service.behaviour = {};
+      expect((await nights.again()).bought).toEqual(unknownNames(B, A));
+      await expectEnriched(nights);
+    });
+  });
+
   it.each([
     'after-last-merge-before-publishing',
     // The columns of the service are then learned from the results.
