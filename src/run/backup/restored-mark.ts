@@ -1,14 +1,15 @@
 /**
  * `<stateDir>/restored.json`: this state was restored, and what was paid after its backup is not known. Until a person
- * has confirmed that for a pipeline (`--yes`), nothing is sent for it.
+ * has confirmed that for a pipeline (`--yes`), nothing is sent for it. Pipelines may be confirmed at the same time, so each
+ * appends a line with its name in quotes.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../config/schema.js';
 import { ConfigError, GuardError } from '../../errors.js';
 import { type Logger, silentLogger } from '../../logger.js';
 import { writeFileAtomically } from '../../streams/atomic-file.js';
-import { isFileMissing } from '../../streams/system-error.js';
+import { ignoreMissing } from '../../streams/system-error.js';
 import { quoteForShell } from '../../text.js';
 import type { RunOptions } from '../run-options.js';
 
@@ -79,7 +80,7 @@ export async function refuseUnconfirmed(
       facts,
     });
   }
-  await write(stateDir, { ...mark, confirmed: [...mark.confirmed, pipeline] });
+  appendFileSync(join(stateDir, NAME), `\n"${pipeline}"`, { flush: true });
   logger.warn(facts, `${text}: confirmed by --yes`);
 }
 
@@ -98,13 +99,24 @@ function textOf({ backupAt }: Mark, pipeline: string): string {
 }
 
 function read(stateDir: string): Mark | undefined {
+  let lines: string[];
   try {
-    return JSON.parse(readFileSync(join(stateDir, NAME), 'utf8')) as Mark;
+    lines = readFileSync(join(stateDir, NAME), 'utf8').split('\n');
   } catch (error) {
-    if (isFileMissing(error)) return undefined;
+    return ignoreMissing(error);
+  }
+  const mark = markIn(lines[0]!);
+  // A line without its last quote was being written when its process was killed.
+  const names = lines.slice(1).filter((line) => line.endsWith('"'));
+  return { ...mark, confirmed: [...mark.confirmed, ...names.map((name) => name.slice(1, -1))] };
+}
+
+function markIn(text: string): Mark {
+  try {
+    return JSON.parse(text) as Mark;
+  } catch {
     // A mark that cannot be read confirms nothing.
-    if (error instanceof SyntaxError) return { restoredAt: 0, backupAt: 0, confirmed: [] };
-    throw error;
+    return { restoredAt: 0, backupAt: 0, confirmed: [] };
   }
 }
 
