@@ -179,7 +179,7 @@ function setAside(path: string, at: number): readonly string[] {
 }
 
 function asidePath(path: string, at: number): string {
-  const time = new Date(at).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const time = new Date(at).toISOString().replaceAll(/[-:.]/g, '');
   return `${path}.${time}.bak`;
 }
 

@@ -27,7 +27,6 @@ import { hashFile } from '../../streams/file-identity.js';
 import { readBeginning } from '../../streams/read-pieces.js';
 import { namesIn } from '../../streams/system-error.js';
 import { escapeUnprintable } from '../../text.js';
-import { timeInId } from '../open/begin-run.js';
 import { type StateContext, waitForLock, withContext } from '../open/open-state.js';
 import { createReleasers } from '../open/releasers.js';
 import type { RunOptions } from '../run-options.js';
@@ -179,8 +178,8 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
   const isComplete = await knowsPayments(stateDir, database);
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
-  // Differs from the ending that `recover` gives to the files that it keeps: both may happen in the same second.
-  const end = `.${timeInId(at)}Z.replaced`;
+  // To the millisecond, so that no other restore has it. `recover`, which gets the same time, has another ending.
+  const end = `.${new Date(at).toISOString().replaceAll(/[-:.]/g, '')}.replaced`;
   const aside: string[] = [];
   const setAside = (path: string) => {
     const from = join(stateDir, path);
