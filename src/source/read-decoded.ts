@@ -133,7 +133,7 @@ async function* byIconv(
 
 /** Whether UTF-16 ends in the middle of a character. In this encoding, iconv-lite drops such a byte silently. */
 function isHalved(encoding: string, bytes: number): boolean {
-  return bytes % 2 === 1 && /^(utf-?16|ucs-?2)/.test(encoding);
+  return bytes % 2 === 1 && /^(utf[^a-z]*16|ucs[^a-z]*2)/.test(encoding);
 }
 
 /** Stands for the half of a character. A record that holds it is bad. */

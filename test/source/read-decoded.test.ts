@@ -50,6 +50,7 @@ describe('readDecoded', () => {
     ['latin1', Buffer.from('caf\xe9', 'latin1'), 'café'],
     ['windows-1252', Buffer.from([0x80, 0x81]), '€\u{fffd}'],
     ['shift_jis', iconv.encode('日本', 'shift_jis'), '日本'],
+    ['utf_16le', Buffer.from('a\0b'), 'a\u{fffd}'],
   ])('decodes %s', async (encoding, content, expected) => {
     expect(await read(await write('source', content), { encoding })).toBe(expected);
   });
