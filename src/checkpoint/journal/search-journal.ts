@@ -35,6 +35,15 @@ export function writeSearchJournal(stateDir: string, searches: readonly SingleSe
   writeJournalFile(searchJournalPath(stateDir), searches.flatMap(linesOf));
 }
 
+/** Adds the searches of the journal in another folder that this one does not know. */
+export async function addSearches(stateDir: string, from: string): Promise<void> {
+  const known = readSearchJournal(stateDir);
+  for (const search of readSearchJournal(from).values()) {
+    if (known.has(search.id)) continue;
+    for (const line of linesOf(search)) await appendSearchLine(stateDir, line);
+  }
+}
+
 function linesOf({ state, local, startedAt: at, ...search }: SingleSearch): SearchJournalLine[] {
   const { id } = search;
   const begun = { type: 'single-search', ...search, at } as const;

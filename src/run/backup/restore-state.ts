@@ -7,6 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
+import { addSearches } from '../../checkpoint/journal/search-journal.js';
 import { lockedError } from '../../checkpoint/pipeline-lock.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
@@ -201,8 +202,11 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
     const { path } = file;
     if (path === DATABASE || kept.has(dirname(path))) continue;
     if (isJournal(path) && journals.get(path) !== 'backup') continue;
-    // This journal only grows, so the existing one knows more.
-    if (path === SEARCHES && existsSync(join(stateDir, path))) continue;
+    // The existing one may be of this state, and know more, or of another.
+    if (path === SEARCHES && existsSync(join(stateDir, path))) {
+      await addSearches(stateDir, folder);
+      continue;
+    }
     const found = await hashFile(join(stateDir, path));
     if (found?.sha256 === file.sha256) continue;
     if (found !== undefined) setAside(path);

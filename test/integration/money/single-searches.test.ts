@@ -176,6 +176,16 @@ describe('a search of no run', () => {
       await restoreState(config, { folder: backup });
       expect(await kept(job)).toMatchObject({ searches: before.searches.slice(0, 1), spent: { day: 1 } });
       expect(await readFile(join(config.stateDir, 'searches.log'), 'utf8')).toContain('answered');
+
+      // A search has begun another state: the journal of both has the searches of both.
+      await rm(config.stateDir, { recursive: true });
+      await search(config, asked);
+      await restoreState(config, { folder: backup, replace: true });
+      const both = await kept(job);
+      expect(both).toMatchObject({ searches: [{ state: 'answered' }, { state: 'answered' }] });
+      await loseDatabase(config.stateDir);
+      await recover(config);
+      expect(await kept(job)).toEqual(both);
     });
   });
 
