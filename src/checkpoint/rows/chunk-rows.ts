@@ -2,7 +2,7 @@
 
 import type { FailureReason } from '../../failure-reasons.js';
 import type { UnprocessedCause } from '../../types.js';
-import type { ChunkRow, ChunkState, Stretch } from '../state.js';
+import type { ChunkRow, ChunkState, RowCounts, Stretch } from '../state.js';
 
 /** A row of the table `chunks`. */
 export interface StoredChunk {
@@ -60,15 +60,8 @@ export const STORED_PARTS = `
   SELECT file_status AS "fileStatus", part, bytes, sha256, records FROM parts
   WHERE run = @run AND chunk = @chunk AND sha256 IS NOT NULL ORDER BY file_status DESC, part`;
 
-/** A row of the table `stretches`. */
-export interface StoredStretch {
-  first_record: number;
-  last_record: number;
-  records: number;
-  end_file: number;
-  end_offset: number;
-  work_end: number;
-  sha256: string | null;
+/** The columns of merged rows, or their sums. */
+export interface StoredCounts {
   successful: number;
   failed: number;
   unprocessed: number;
@@ -79,6 +72,33 @@ export interface StoredStretch {
   duplicate_failed: number;
   duplicate_unprocessed: number;
   skipped: number;
+}
+
+export function toRowCounts(row: StoredCounts): RowCounts {
+  return {
+    successful: row.successful,
+    failed: row.failed,
+    unprocessed: row.unprocessed,
+    indistinct: row.indistinct,
+    reused: { successful: row.reused_successful, failed: row.reused_failed },
+    duplicates: {
+      successful: row.duplicate_successful,
+      failed: row.duplicate_failed,
+      unprocessed: row.duplicate_unprocessed,
+    },
+    skipped: row.skipped,
+  };
+}
+
+/** A row of the table `stretches`. */
+export interface StoredStretch extends StoredCounts {
+  first_record: number;
+  last_record: number;
+  records: number;
+  end_file: number;
+  end_offset: number;
+  work_end: number;
+  sha256: string | null;
   reasons: string | null;
 }
 
@@ -89,19 +109,7 @@ export function toStretchIfAny(row: StoredStretch | undefined): Stretch | undefi
       lastRecord: row.last_record,
       records: row.records,
       end: { file: row.end_file, offset: row.end_offset },
-      counts: {
-        successful: row.successful,
-        failed: row.failed,
-        unprocessed: row.unprocessed,
-        indistinct: row.indistinct,
-        reused: { successful: row.reused_successful, failed: row.reused_failed },
-        duplicates: {
-          successful: row.duplicate_successful,
-          failed: row.duplicate_failed,
-          unprocessed: row.duplicate_unprocessed,
-        },
-        skipped: row.skipped,
-      },
+      counts: toRowCounts(row),
       workEnd: row.work_end,
       sha256: row.sha256,
       ...(row.reasons !== null && { reasons: JSON.parse(row.reasons) as FailureReason[] }),

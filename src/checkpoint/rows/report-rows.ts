@@ -1,7 +1,8 @@
 /** The rows that reports and tallies read, in the form that both databases return. */
 import type { ChunkTimes } from '../checkpoint-reader.js';
 import type { Night, NightFacts } from '../night.js';
-import type { ChunkState, RowCounts, Search, Tally } from '../state.js';
+import type { ChunkState, Search, Tally } from '../state.js';
+import { type StoredCounts, toRowCounts } from './chunk-rows.js';
 
 export interface StoredTimes extends Omit<ChunkTimes, 'counts'> {
   readonly successful: number | null;
@@ -22,20 +23,19 @@ export function toTimes({ successful, failed, ...times }: StoredTimes): ChunkTim
   return { ...times, counts: successful === null ? null : { successful, failed: failed ?? 0 } };
 }
 
-const sum = (column: string, name: string) => `CAST(coalesce(sum(${column}), 0) AS BIGINT) AS "${name}"`;
+const sum = (column: string) => `CAST(coalesce(sum(${column}), 0) AS BIGINT) AS ${column}`;
 
 /** Gives rows of `StateRow`. */
 export const BY_STATE = `
-  SELECT state, count(*) AS chunks, ${sum('records', 'records')} FROM chunks WHERE run = @run GROUP BY state`;
+  SELECT state, count(*) AS chunks, ${sum('records')} FROM chunks WHERE run = @run GROUP BY state`;
 
 /** Gives a `MergedRow`. */
 export const MERGED = `
-  SELECT ${sum('records', 'records')}, coalesce(max(last_record), 0) AS last,
-    ${sum('successful', 'successful')}, ${sum('failed', 'failed')}, ${sum('unprocessed', 'unprocessed')},
-    ${sum('indistinct', 'indistinct')}, ${sum('reused_successful', 'reusedSuccessful')},
-    ${sum('reused_failed', 'reusedFailed')}, ${sum('duplicate_successful', 'duplicateSuccessful')},
-    ${sum('duplicate_failed', 'duplicateFailed')}, ${sum('duplicate_unprocessed', 'duplicateUnprocessed')},
-    ${sum('skipped', 'skipped')}
+  SELECT ${sum('records')}, coalesce(max(last_record), 0) AS last,
+    ${sum('successful')}, ${sum('failed')}, ${sum('unprocessed')}, ${sum('indistinct')},
+    ${sum('reused_successful')}, ${sum('reused_failed')},
+    ${sum('duplicate_successful')}, ${sum('duplicate_failed')}, ${sum('duplicate_unprocessed')},
+    ${sum('skipped')}
   FROM stretches WHERE run = @run`;
 
 /** Gives an `UploadsRow`. An earlier attempt may be accepted late, when another process has sent the chunk again. */
@@ -56,15 +56,9 @@ export interface StateRow {
   records: number;
 }
 
-export interface MergedRow extends Pick<RowCounts, 'successful' | 'failed' | 'unprocessed' | 'indistinct'> {
+export interface MergedRow extends StoredCounts {
   records: number;
   last: number;
-  reusedSuccessful: number;
-  reusedFailed: number;
-  duplicateSuccessful: number;
-  duplicateFailed: number;
-  duplicateUnprocessed: number;
-  skipped: number;
 }
 
 export interface UploadsRow {
@@ -108,7 +102,6 @@ export function toTally({ byState, merged, chunksMerged, uploads, searches }: Ta
     chunks[row.state] = row.chunks;
     records[row.state] = row.records;
   }
-  const { successful, failed, unprocessed, indistinct, skipped } = merged;
   const { ambiguousRecords, ...attempts } = uploads;
   const asked = { answered: 0, ambiguous: 0 };
   for (const { state, count } of searches) {
@@ -118,19 +111,7 @@ export function toTally({ byState, merged, chunksMerged, uploads, searches }: Ta
     chunks,
     records,
     merged: { chunks: chunksMerged, records: merged.records },
-    counts: {
-      successful,
-      failed,
-      unprocessed,
-      indistinct,
-      reused: { successful: merged.reusedSuccessful, failed: merged.reusedFailed },
-      duplicates: {
-        successful: merged.duplicateSuccessful,
-        failed: merged.duplicateFailed,
-        unprocessed: merged.duplicateUnprocessed,
-      },
-      skipped,
-    },
+    counts: toRowCounts(merged),
     uploads: attempts,
     searches: asked,
     ambiguousRecords: ambiguousRecords + asked.ambiguous,
