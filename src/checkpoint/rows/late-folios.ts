@@ -5,6 +5,7 @@
 import type { Checkpoint } from '../checkpoint.js';
 import { ask, askForRow, type Change, type MakeChange } from './change.js';
 import { UNMERGE_FOR_ANSWER } from './chunk-rows.js';
+import { OPEN_AGAIN } from './publication-changes.js';
 
 /** A chunk whose answer comes late. */
 interface LateChunk {
@@ -52,9 +53,7 @@ const ACCEPT_ADOPTED = `
 const MARK_REHEARSAL = 'UPDATE runs SET rehearsal = 1 WHERE id = @run';
 
 /** Opens a run that was published, confirmed or withheld without the answer. */
-const REOPEN = `
-  UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
-  WHERE id = @run AND state IN ('done', 'withheld')`;
+const REOPEN = `${OPEN_AGAIN} AND state IN ('done', 'withheld')`;
 
 const UNSETTLE_ROUNDS = `
   UPDATE runs SET round = CASE WHEN round < @round THEN round ELSE @round - 1 END WHERE id = @run`;

@@ -32,11 +32,12 @@ const WITHHOLD = `
 const CONFIRM = `
   UPDATE runs SET state = 'done', confirmed = @confirmed, withheld = NULL, partial = NULL, finished_at = @at
   WHERE id = @run AND state IN ('open', 'withheld') AND pruned_at IS NULL RETURNING id`;
-const OPEN = `
+/** Opens a run again, as if it had not ended. */
+export const OPEN_AGAIN = `
   UPDATE runs SET state = 'open', publication = NULL, withheld = NULL, confirmed = NULL, finished_at = NULL
-  WHERE id = @run AND pruned_at IS NULL`;
-const UNPUBLISH = `${OPEN} AND state = 'publishing' RETURNING id`;
-const REOPEN = `${OPEN} AND state IN ('done', 'withheld') RETURNING id`;
+  WHERE id = @run`;
+const UNPUBLISH = `${OPEN_AGAIN} AND pruned_at IS NULL AND state = 'publishing' RETURNING id`;
+const REOPEN = `${OPEN_AGAIN} AND pruned_at IS NULL AND state IN ('done', 'withheld') RETURNING id`;
 const KEEP_PARTIAL = "UPDATE runs SET partial = publication WHERE id = @run AND state = 'publishing'";
 const REPLACE_LOAD = `
   INSERT INTO loads (run, load) SELECT id, CAST(@load AS TEXT) FROM runs WHERE id = @run
