@@ -14,6 +14,7 @@ import { createSplitFiles, DamagedPartError } from '../../src/files/run-files.js
 import type { PostgresSession } from '../../src/postgres/session.js';
 import { createSharedAnswerStore } from '../../src/reuse/shared-answer-store.js';
 import { readWhole } from '../../src/streams/read-pieces.js';
+import { sampleSegment } from '../helpers/checkpoint/samples.js';
 import { useNewFolders } from '../helpers/folders/folders.js';
 import { type Database, usePostgres } from '../helpers/postgres/postgres.js';
 import { openState, openStateConnection, stateEmptier } from '../helpers/postgres/postgres-state.js';
@@ -45,6 +46,22 @@ checkpointContract('Postgres', async (use) => {
   await empty();
   const held = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 0 });
   await use(state.checkpoint).finally(held.close);
+});
+
+it('shows at once which answers another process has forgotten, which needs no lease', async () => {
+  await empty();
+  const held = await state.lock.take('nightly', { pid: 4242, command: 'foliopipe run', since: 0 });
+  const other = await openState(database);
+  try {
+    const { checkpoint } = state;
+    for (const run of ['r1', 'r2']) await checkpoint.recordSegment(sampleSegment(`${run}-1`, run, 1));
+    expect(await checkpoint.segments()).toHaveLength(2);
+    await other.checkpoint.recordSegmentsForgotten(['r1-1']);
+    expect(await checkpoint.segments()).toEqual([sampleSegment('r2-1', 'r2', 1)]);
+  } finally {
+    await other.close();
+    await held.close();
+  }
 });
 
 lockContract('in Postgres', async (use) => {

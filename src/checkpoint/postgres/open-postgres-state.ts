@@ -252,9 +252,9 @@ export function openShortConnection(address: DatabaseAddress): Promise<PostgresS
 }
 
 function reads(db: StateSession): CheckpointReader {
-  const read = <Row>(sql: string) => {
+  const read = <Row>(sql: string, isFresh?: boolean) => {
     const asked = statement<Row>(sql);
-    return (values: Parameters<StateSession['read']>[1]) => db.read(asked, values);
+    return (values: Parameters<StateSession['read']>[1]) => db.read(asked, values, isFresh);
   };
   return {
     ...sharedReads(read, 'nth'),

@@ -23,8 +23,9 @@ export interface StateSession {
   /**
    * A statement that only reads. While this process holds a lease, its answer is kept until the next change: no other
    * process changes the run.
+   * @param isFresh for what others change without this lease: the answer is not kept.
    */
-  read<Row>(asked: Prepared<Row>, values: Values): Promise<readonly Row[]>;
+  read<Row>(asked: Prepared<Row>, values: Values, isFresh?: boolean): Promise<readonly Row[]>;
   /**
    * A change of a single statement.
    * @returns its first row.
@@ -49,8 +50,8 @@ export function createStateSession(session: PostgresSession, fence: Fence): Stat
   const answers = new Map<string, Promise<readonly unknown[]>>();
   return {
     expectHeld: () => expectLease(session, fence),
-    read: <Row>(asked: Prepared<Row>, values: Values) => {
-      if (fence.held === undefined) return session.query(asked, values, true);
+    read: <Row>(asked: Prepared<Row>, values: Values, isFresh = false) => {
+      if (fence.held === undefined || isFresh) return session.query(asked, values, true);
       const question = `${asked.name} ${JSON.stringify(values)}`;
       const known = answers.get(question);
       if (known !== undefined) return known as Promise<readonly Row[]>;

@@ -40,9 +40,13 @@ import {
   toRunIfAny,
 } from './run-row.js';
 
-/** Makes a read from a statement with `@name` for each value. */
+/**
+ * Makes a read from a statement with `@name` for each value.
+ * @param isFresh for rows that a process changes without the lock of their pipeline: its answer must not be kept.
+ */
 type MakeRead = <Row>(
   sql: string,
+  isFresh?: boolean,
 ) => (values: Readonly<Record<string, string | number | null>>) => Promise<readonly Row[]>;
 
 /**
@@ -120,8 +124,10 @@ function pipelineReads(read: MakeRead): Pick<CheckpointReader, PipelineRead> {
     'SELECT columns FROM pipeline_columns WHERE pipeline = @pipeline AND service = @service',
   );
   // Those that are equally new are ordered by their ids, which begin with a time.
-  const segments = read<{ segment: string }>('SELECT segment FROM segments ORDER BY newest DESC, id DESC');
-
+  const segments = read<{ segment: string }>(
+    'SELECT segment FROM segments ORDER BY newest DESC, id DESC',
+    true,
+  );
   return {
     publications: async (pipeline) => (await published({ pipeline })).map(toFile),
     nights: async (pipeline, limit, upTo = Number.MAX_SAFE_INTEGER) =>
