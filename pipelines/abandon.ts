@@ -72,8 +72,8 @@ export async function abandon(
     await checkpoint.verifyPaid(run.id);
     const { chunk, already } = await findStuckChunk(checkpoint, run.id, what.chunk, options.yes === true);
     if (chunk.state === 'downloaded') {
-      // Its rows may be merged, so they are merged again. The records of a round may be anywhere in the source.
-      await checkpoint.recordUnmerged(run.id, chunk.round === 0 ? chunk.firstRecord : 1);
+      // Its rows may be merged, so they are merged again.
+      await checkpoint.recordUnmerged(run.id, chunk.firstRecord);
     }
     if (!already) await checkpoint.recordUnprocessed(run.id, chunk.number, 'FOLIO_ABANDONED');
     const { pricePerRecord, currency } = config.budget;
