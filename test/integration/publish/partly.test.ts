@@ -1,5 +1,5 @@
 /** `publishPartial` publishes at the deadline what is done; a later run goes on as if it had not. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -26,8 +26,11 @@ const chunkOf = (record: number) => Math.ceil(record / 10);
 
 describe('at the deadline', () => {
   it('publishes what is done, the rest UNPROCESSED, and goes on later without paying again', async () => {
-    await withJob({ behaviour: slow }, async (job) => {
+    await withJob({ behaviour: slow, config: { reuse: { maxAge: '90d' } } }, async (job) => {
       const summary = await partly(job);
+      // Its answers are kept for later runs when it ends, with what was sent.
+      const kept = await readdir(path.join(job.config().stateDir, 'runs', summary.run));
+      expect(kept).toContain('chunk-000001.csv');
       expect(summary).toMatchObject({ state: 'open', exitCode: 8, counts: { read: 60, unprocessed: 20 } });
       expect(summary.output).toMatchObject({ records: 60, inPlace: true });
       await expectEnriched(job, (row, number) =>
