@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { adopt, collect, openCheckpointReader, readLedger, submit } from '../../../pipelines/index.js';
 import { silentLogger } from '../../../src/logger.js';
+import { deadlineAt } from '../../helpers/jobs/deadline.js';
 import { fineNames, type LocalJob, withLocalJob } from '../../helpers/jobs/local-job.js';
 import { callMain } from '../../helpers/processes/call-main.js';
 
@@ -57,7 +58,11 @@ describe('replies of two services', () => {
       await job.restartService([{ on: 'track', folio: 3, fault: { foreign: true } }]);
       expect(await job.failure()).toMatchObject(mixed);
       await job.restartService([]);
-      await expect(collect(job.config())).rejects.toMatchObject(mixed);
+      // Nor does a deadline publish what is done.
+      const deadline = deadlineAt({ 'after-downloaded-before-merge': 1 });
+      for (const options of [deadline, {}]) {
+        await expect(collect(job.config(), options)).rejects.toMatchObject(mixed);
+      }
       expect(await publishedOf(job)).toEqual([]);
       expect((await job.kept()).tally.chunks.downloaded).toBe(3);
     });
