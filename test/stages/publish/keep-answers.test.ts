@@ -23,7 +23,10 @@ it('a segment is replaced when more is answered, also where reuse is off by now'
   expect(await keepAnswers(off)).toBeUndefined();
   const { counts } = await run.checkpoint.tally(run.id);
   const more = { ...counts, successful: counts.successful + 1 };
-  expect(await keepAnswers(off, more)).toMatchObject({ replaced: segment.id });
+  expect(await keepAnswers(off, more)).toMatchObject({
+    segment: { id: `${run.id}-2` },
+    replaced: segment.id,
+  });
 });
 
 it('an error that says nothing about a chunk leaves none out', async () => {
