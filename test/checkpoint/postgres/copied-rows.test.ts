@@ -1,11 +1,18 @@
 /** Rows that are copied into a state in Postgres, however many. */
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
 import { postgresRows } from '../../../src/checkpoint/copy/postgres-rows.js';
+import { sqliteRows } from '../../../src/checkpoint/copy/sqlite-rows.js';
+import { openReadingConnection } from '../../../src/checkpoint/sqlite/open-for-reading.js';
+import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { type Prepared, statement } from '../../../src/postgres/statement.js';
+import { sampleRun } from '../../helpers/checkpoint/samples.js';
+import { useFolder } from '../../helpers/folders/folders.js';
 import { usePostgres } from '../../helpers/postgres/postgres.js';
 import { openStateConnection, useStateDatabase } from '../../helpers/postgres/postgres-state.js';
 
+const folder = useFolder();
 const shared = useStateDatabase(usePostgres());
 
 const prepared: Prepared<{ count: number }> = statement(
@@ -40,4 +47,20 @@ it('have all columns of a state in SQLite, and no others than those that Postgre
     const derived = name === 'runs' ? ['nth', 'source_sha256', 'record_limit'] : [];
     expect(rows.map((row) => String(row.name)).sort(), name).toEqual([...columns, ...derived].sort());
   }
+});
+
+it('know the limit of a sample, so that no night goes on with it', async () => {
+  const stateDir = await folder();
+  const checkpoint = await openSqliteCheckpoint(stateDir);
+  const sample = { ...sampleRun('r1').source, limit: 5 };
+  await checkpoint.recordRun(sampleRun('r1', { source: sample }));
+  await checkpoint.close();
+  const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
+  const session = await openStateConnection(shared.database);
+  const runs = copiedTables().find(({ name }) => name === 'runs')!;
+  await sqliteRows(connection).read(runs, (rows) => postgresRows(session).write(runs, rows));
+  const found = await shared.database.query('SELECT record_limit::int AS most FROM foliopipe.runs');
+  expect(found).toEqual([{ most: 5 }]);
+  await session.close();
+  connection.close();
 });
