@@ -77,7 +77,8 @@ const release = statement(
 const remove = statement('DELETE FROM leases WHERE pipeline = @pipeline AND fence = @fence RETURNING 1');
 
 const pipelines: Prepared<{ pipeline: string }> = statement(`
-  SELECT pipeline FROM runs UNION SELECT pipeline FROM single_searches UNION SELECT @own ORDER BY pipeline`);
+  SELECT pipeline FROM runs UNION SELECT pipeline FROM single_searches UNION SELECT @own
+  UNION SELECT pipeline FROM leases WHERE pipeline NOT LIKE '${OUTPUT}%' ORDER BY pipeline`);
 
 /** The process that holds the lease of a pipeline; undefined if there is none. */
 export async function leaseHolder(
@@ -288,10 +289,7 @@ function hold(
   };
 }
 
-/**
- * The pipelines of a state.
- * @param own one that may have no run yet.
- */
+/** The pipelines of a state, also those that have no run yet. @param own one that may have never begun. */
 export async function pipelinesOf(
   db: Pick<PostgresSession, 'query'>,
   own: string,

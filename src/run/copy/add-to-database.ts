@@ -29,18 +29,20 @@ import { copyParts, shareFiles } from './copy-files.js';
 
 const BEGIN = 'BEGIN';
 
-interface AddedState {
+export interface AddedState {
   readonly checkpoint: Checkpoint;
   readonly database: PostgresState;
   readonly shared: SharedFiles;
   readonly releasers: Releasers;
+  /** Locks the pipelines of the folder that are not locked yet. */
+  lockAll(): Promise<void>;
 }
 
 /** @throws the errors of `copyState`. */
 export async function addToDatabase(
   { stateDir }: StatePlace,
   to: StatePlace,
-  { checkpoint, database, shared, releasers }: AddedState,
+  { checkpoint, database, shared, releasers, lockAll }: AddedState,
   context: CopyContext,
 ): Promise<Omit<CopiedState, 'from' | 'to'>> {
   const { place } = shared;
@@ -67,6 +69,8 @@ export async function addToDatabase(
   const mark = { place, at: now } as const;
   await writeCopyMark(stateDir, { ...mark, mark: 'moving' });
   try {
+    // A pipeline without a lock may have begun before the mark was there.
+    await lockAll();
     const tables = await session.transaction(BEGIN, async (query) => {
       refuseKnown(await pipelinesThere(query, pipelines), place);
       const copied = await copyRows(rows, addedRows(query), signal);

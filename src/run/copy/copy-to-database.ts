@@ -24,7 +24,7 @@ import { waitForLock } from '../open/open-state.js';
 import { openFiles, openSharedFiles } from '../open/open-stores.js';
 import { createReleasers } from '../open/releasers.js';
 import { stateMissing } from '../state-reader.js';
-import { addToDatabase, finishAddition } from './add-to-database.js';
+import { type AddedState, addToDatabase, finishAddition } from './add-to-database.js';
 import type { CopiedState, CopyContext } from './copied-state.js';
 import { copyParts, shareFiles } from './copy-files.js';
 
@@ -51,19 +51,25 @@ export async function copyToDatabase(
     // The copy was stopped between the two marks, so it cannot be used: this state can be used again.
     if (isUnfinished && mark?.mark === 'moved' && mark.place === place) await removeCopyMark(stateDir);
     if (mark?.mark === 'moving' && mark.place === place) await finishAddition(stateDir, database);
-    for (const name of new Set([pipeline, ...lockedPipelines(stateDir)])) {
-      releasers.add(await createFileLock(stateDir).take(name, holder));
-    }
+    const held = new Set<string>();
+    const lockAll = async () => {
+      for (const name of [pipeline, ...lockedPipelines(stateDir)]) {
+        if (held.has(name)) continue;
+        releasers.add(await createFileLock(stateDir).take(name, holder));
+        held.add(name);
+      }
+    };
+    await lockAll();
     const checkpoint = await openSqliteCheckpoint(stateDir);
     releasers.add(checkpoint);
     await refuseUncertain(stateDir, checkpoint, context);
     if (!isUnfinished && !(await isEmptyState(session))) {
-      return await addToDatabase(from, to, { checkpoint, database, shared, releasers }, context);
+      return await addToDatabase(from, to, { checkpoint, database, shared, releasers, lockAll }, context);
     }
     await writeMark(session, { mark: 'copying', place: stateDir, at: now });
     if (isUnfinished) await empty(shared, database);
     const seal = () => writeCopyMark(stateDir, { mark: 'moved', place, at: now });
-    const copied = await copyAll(from, to, { checkpoint, database, shared, seal }, context);
+    const copied = await copyAll(from, to, { checkpoint, database, shared, seal, lockAll }, context);
     await removeMark(session);
     return copied;
   } finally {
@@ -79,10 +85,8 @@ async function copyAll(
     database,
     shared,
     seal,
-  }: {
-    readonly checkpoint: Checkpoint;
-    readonly database: PostgresState;
-    readonly shared: SharedFiles;
+    lockAll,
+  }: Pick<AddedState, 'checkpoint' | 'database' | 'shared' | 'lockAll'> & {
     /** Marks the state that was copied. */
     seal(): Promise<void>;
   },
@@ -99,7 +103,8 @@ async function copyAll(
     const answers = await shareFiles(stateDir, shared, checkpoint, signal);
     await seal();
     try {
-      // A pipeline that had no lock before may have begun in the state.
+      // A pipeline without a lock may have begun before the mark was there, and may have ended since.
+      await lockAll();
       await expectUnchanged(tables, rows);
     } catch (error) {
       await removeCopyMark(stateDir);

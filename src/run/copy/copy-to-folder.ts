@@ -59,14 +59,18 @@ export async function copyToFolder(
     await refuseWorkers(from.state!);
     const leases = await openShortConnection(from.state!);
     releasers.add(leases);
-    const held: HeldLock[] = [];
-    for (const name of await pipelinesOf(leases, pipeline)) {
-      // Each lease has an unused fence of its own, because nothing is changed under it.
-      const lock = createLeases(async () => leases, { held: undefined });
-      const one = await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context);
-      releasers.add(one);
-      held.push(one);
-    }
+    const held = new Map<string, HeldLock>();
+    const lockAll = async () => {
+      for (const name of await pipelinesOf(leases, pipeline)) {
+        if (held.has(name)) continue;
+        // Each lease has an unused fence of its own, because nothing is changed under it.
+        const lock = createLeases(async () => leases, { held: undefined });
+        const one = await waitForLock(lock, { pipeline: name, holder, wait: 0 }, context);
+        releasers.add(one);
+        held.set(name, one);
+      }
+    };
+    await lockAll();
     await writeCopyMark(stateDir, { mark: 'copying', place, at: now });
     for (const name of stateNames(stateDir)) rmSync(join(stateDir, name), { recursive: true, force: true });
     const target = openNewSqliteState(stateDir);
@@ -74,11 +78,12 @@ export async function copyToFolder(
       target.discard();
       throw error;
     });
-    for (const one of held) await one.expectHeld?.();
+    for (const one of held.values()) await one.expectHeld?.();
     await target.putInPlace();
     await writeMark(session, { mark: 'moved', place: stateDir, at: now });
     try {
-      // A pipeline that had no lease before may have begun in the state.
+      // A pipeline without a lease may have begun before the mark was there, and may have ended since.
+      await lockAll();
       await expectUnchanged(copied.tables, postgresRows(session));
     } catch (error) {
       await removeMark(session);

@@ -7,8 +7,10 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
+import { openPostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
+import { createReleasers } from '../../../src/run/open/releasers.js';
 import { openSqlite } from '../../../src/sqlite-driver.js';
 import { useSharedFolder } from '../../helpers/folders/folders.js';
 import { createJob, enrichJob, filesHolding, type Job, sourceText } from '../../helpers/jobs/cli-job.js';
@@ -42,6 +44,8 @@ function nightText(night: number): string {
   const turned = [...rows.slice(night * 9), ...rows.slice(0, night * 9)];
   return `id,BusinessName,Address,State\n${turned.join('\n')}\n`;
 }
+
+const holder = { pid: 1, command: 'foliopipe run', since: 0 };
 
 /** The records that the service was sent for a pipeline, by upload. */
 async function sentRecords(pipeline: string): Promise<number[]> {
@@ -144,6 +148,27 @@ async function withNight(pipeline: string): Promise<{ job: Job; database: Databa
   return { job, database, env: { ...env, STATE_URL: database.url } };
 }
 
+/**
+ * Changes something while a copy waits for a table.
+ * @returns what the copy gives, or its error.
+ */
+async function whileWaiting(
+  database: Database,
+  table: string,
+  copy: () => Promise<unknown>,
+  change: () => Promise<unknown>,
+): Promise<unknown> {
+  const client = await database.connect();
+  await client.query(`BEGIN; LOCK TABLE foliopipe.${table} IN SHARE MODE`);
+  const ended = copy().catch((error: unknown) => error);
+  const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'foliopipe.${table}'::regclass`;
+  await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
+  await change();
+  await client.query('ROLLBACK');
+  await client.end();
+  return ended;
+}
+
 /** Changes keys of the config. */
 async function reconfigure({ config }: Job, changes: object): Promise<void> {
   await writeFile(config, JSON.stringify({ ...JSON.parse(await readFile(config, 'utf8')), ...changes }));
@@ -244,14 +269,13 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
     const told = await callMain([...words, '-c', job.config], { cwd: job.folder, env });
     return /\[([A-Z_]+)\]/.exec(told.stderr)?.[1] ?? told.code;
   };
-  const running = await createFileLock(job.stateDir).take('other', {
-    pid: 1,
-    command: 'foliopipe run',
-    since: 0,
-  });
+  const releasers = createReleasers();
+  const lock = async (name: string) => releasers.add(await createFileLock(job.stateDir).take(name, holder));
+  await lock('other');
   await expect(copy(from, to)).rejects.toMatchObject({ code: 'PIPELINE_LOCKED', exitCode: 11 });
-  await running.close();
-  await expect(copy(from, to, stop)).rejects.toThrow('stopped');
+  await releasers.close();
+  const second = { ...to, state: new DatabaseAddress((await server.createDatabase()).url) };
+  for (const place of [second, to]) await expect(copy(from, place, stop)).rejects.toThrow('stopped');
   expect(await run('state', 'copy', '--from', `\${STATE_URL}`, '--to', 'elsewhere')).toBe(
     'STATE_COPY_UNFINISHED',
   );
@@ -271,6 +295,14 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   // A pipeline that had no lock before begins in the folder while it is copied.
   const begin = () => change("UPDATE runs SET label = 'begun meanwhile'");
   await expect(copy(from, to, begin)).rejects.toMatchObject({ code: 'STATE_COPY_DIFFERS', exitCode: 5 });
+  const locked = whileWaiting(
+    database,
+    'shared_files',
+    () => copy(from, to),
+    () => lock('late'),
+  );
+  expect(await locked).toMatchObject({ code: 'PIPELINE_LOCKED' });
+  await releasers.close();
   // The folder is used until its copy is whole.
   expect(await run('retry', 'last', '--dry-run')).not.toBe('STATE_MOVED');
   const whole = await copy(from, to);
@@ -279,25 +311,42 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   const mark = JSON.stringify({ mark: 'copying', place: job.stateDir, at: 0 });
   await database.query('INSERT INTO foliopipe.copy_marks VALUES (true, $1)', [mark]);
   expect(await copy(from, to)).toEqual(whole);
-  await expect(copy(from, to)).rejects.toMatchObject({ code: 'STATE_MOVED', exitCode: 2 });
+  for (const place of [second, to]) {
+    await expect(copy(from, place)).rejects.toMatchObject({ code: 'STATE_MOVED', exitCode: 2 });
+  }
 
   const back = { ...from, stateDir: join(job.folder, 'back') };
+  const third = { ...from, stateDir: join(job.folder, 'third') };
   await database.query("INSERT INTO foliopipe.workers VALUES ('w', '{}', now(), now())");
   await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_COPY_FLEET', exitCode: 11 });
   await database.query('DELETE FROM foliopipe.workers');
   const nothing = { ...to, state: new DatabaseAddress((await server.createDatabase()).url) };
   await expect(copy(nothing, back)).rejects.toMatchObject({ code: 'STATE_MISSING', exitCode: 2 });
-  await expect(copy(to, back, stop)).rejects.toThrow('stopped');
+  for (const place of [back, third]) await expect(copy(to, place, stop)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
+  // A pipeline without a lease begins in the database while it is copied, and another one has ended meanwhile.
+  const late = await openPostgresState(to.state);
+  const label = (text: string) => database.query('UPDATE foliopipe.runs SET label = $1', [text]);
+  const changes = [
+    ['PIPELINE_LOCKED', async () => releasers.add(await late.lock.take('late', holder))],
+    ['STATE_COPY_DIFFERS', () => label('changed')],
+  ] as const;
+  for (const [code, change] of changes) {
+    const copied = whileWaiting(database, 'copy_marks', () => copy(to, back), change);
+    expect(await copied).toMatchObject({ code });
+    await releasers.close();
+  }
+  await late.close();
+  await label('begun meanwhile');
+  expect(await database.query('SELECT FROM foliopipe.copy_marks')).toEqual([]);
   const returned = await copy(to, back);
   expect(returned.tables).toEqual(whole.tables);
-  await writeFile(
-    join(back.stateDir, 'copy.json'),
-    JSON.stringify({ mark: 'copying', place: whole.to, at: 0 }),
-  );
+  const backMark = join(back.stateDir, 'copy.json');
+  await writeFile(backMark, '{"mark"');
+  expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
+  await writeFile(backMark, JSON.stringify({ mark: 'copying', place: whole.to, at: 0 }));
   expect((await copy(to, back)).tables).toEqual(whole.tables);
   await expect(copy(to, back)).rejects.toMatchObject({ code: 'STATE_NOT_EMPTY' });
-  const third = { ...from, stateDir: join(job.folder, 'third') };
   await expect(copy(to, third)).rejects.toMatchObject({ code: 'STATE_MOVED' });
   await expect(copy(from, back)).rejects.toMatchObject({ code: 'STATE_COPY_PLACES', exitCode: 2 });
 });
@@ -346,7 +395,7 @@ it('several states are copied into one database, while it is used', async () => 
     const call = (...words: string[]) => callMain([...words, '-c', job.config], { cwd: job.folder, env });
     return { job, copy: () => call('state', 'copy', '--to', `\${STATE_URL}`), call };
   };
-  const [west, east] = [await begin('west'), await begin('east')];
+  const [west, east] = [await begin('west'), await begin('east', { reuse: { maxAge: '90d' } })];
   expect(await west.copy()).toMatchObject({ code: 0 });
   await reconfigure(west.job, { stateDir: undefined, state: `\${STATE_URL}` });
   expect(await west.call('collect')).toMatchObject({ code: 0 });
@@ -358,23 +407,28 @@ it('several states are copied into one database, while it is used', async () => 
   expect((await east.call('run')).stderr).toMatch(
     /STATE_COPY_UNFINISHED.*same foliopipe state copy -c \S+job\.yaml again/s,
   );
-  // It has changed since its rows were read, so nothing is added, and it is used again.
-  const client = await database.connect();
-  await client.query('BEGIN; LOCK TABLE foliopipe.uploads IN SHARE MODE');
-  const differing = east.copy();
-  const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'foliopipe.uploads'::regclass";
-  await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
-  const checkpoint = openSqlite(join(east.job.stateDir, 'checkpoint.db'));
-  checkpoint.exec("UPDATE runs SET label = 'changed'");
-  checkpoint.close();
-  await client.query('ROLLBACK');
-  await client.end();
-  expect((await differing).stderr).toMatch(/STATE_COPY_DIFFERS/);
+  // A pipeline without a lock has begun in it, or it has changed since its rows were read: nothing is added, and it is
+  // used again.
+  const releasers = createReleasers();
+  const locked = whileWaiting(database, 'shared_files', east.copy, async () =>
+    releasers.add(await createFileLock(east.job.stateDir).take('late', holder)),
+  );
+  expect(await locked).toMatchObject({ code: 11 });
+  await releasers.close();
+  const differing = whileWaiting(database, 'uploads', east.copy, async () => {
+    const checkpoint = openSqlite(join(east.job.stateDir, 'checkpoint.db'));
+    checkpoint.exec("UPDATE runs SET label = 'changed'");
+    checkpoint.close();
+  });
+  expect(await differing).toMatchObject({ stderr: expect.stringContaining('STATE_COPY_DIFFERS') });
   expect(await database.query('SELECT * FROM foliopipe.runs')).toEqual(before);
   await expect(readFile(join(east.job.stateDir, 'copy.json'))).rejects.toMatchObject({ code: 'ENOENT' });
   const copied = await east.copy();
   expect(copied, copied.stderr).toMatchObject({ code: 0 });
   expect(copied.stdout).toMatch(/copied: 1 run, 2 uploads/);
+  // The answers that the database holds later are found with a secret of its own.
+  const files = await database.query('SELECT name FROM foliopipe.shared_files');
+  expect(files.map(({ name }) => String(name).split('/')[1])).toEqual(['choices']);
   expect((await east.call('retry', 'last')).stderr).toMatch(/STATE_MOVED/);
   // As after a kill when they were.
   await writeFile(join(east.job.stateDir, 'copy.json'), JSON.stringify(mark));
