@@ -144,7 +144,10 @@ async function retryRun(config: Config, by: RetryWay, options: RunOptions): Prom
     }
     isReopened ||= await isAsPublished(run);
     const wasBegun = await finishBegunRounds(run);
-    if (by === 'upload' && isReopened && !wasBegun) await sendRound(run);
+    if (by === 'upload' && !wasBegun) {
+      if (isReopened) await sendRound(run);
+      else sayNothingSent(run);
+    }
     if (by === 'search') await rescueFailed(run);
     await mergeAndPublish(run);
     return endOfRun(run);
@@ -157,6 +160,14 @@ async function sayWhatIsSent(run: OpenRun, row: Run, by: RetryWay): Promise<void
   checkRetryBudget(plan, run.logger);
   const { records, amount } = plan;
   run.logger.info({ run: run.id, by, records, amount }, `run ${run.id}: retry ${retryPlanText(plan)}`);
+}
+
+/** An interrupted run may be one whose round is over, so it is only published: a second round would be paid as well. */
+function sayNothingSent({ id, logger }: OpenRun): void {
+  logger.info(
+    { run: id },
+    `run ${id} was interrupted: its output is only put in place, and nothing more is sent; to send failed records again after that: foliopipe retry ${id}`,
+  );
 }
 
 /** Whether no work was done since the run was opened again: every chunk is merged, and there is no work file. */

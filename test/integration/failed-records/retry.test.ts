@@ -253,6 +253,7 @@ describe('a retry that is interrupted', () => {
       const uploads = (await job.served()).length;
       const again = await callMain(['retry', run, job.file]);
       expect(again.code, again.stderr).toBe(0);
+      expect(again.stderr).toContain('nothing more is sent');
       expect((await roundsOf(job)).flat(2)).toEqual(failed);
       expect(await job.served()).toHaveLength(uploads);
       const left = failedIn(await readFile(job.output));
