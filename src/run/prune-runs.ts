@@ -17,7 +17,7 @@ import { removeWaitingFiles } from '../stages/publish/waiting-files.js';
 import { systemClock } from '../streams/clock.js';
 
 interface PruneContext extends CopiesContext {
-  readonly checkpoint: Pick<Checkpoint, 'runs' | 'recordPruned' | 'verifyPaid'>;
+  readonly checkpoint: Pick<Checkpoint, 'runs' | 'latestRun' | 'recordPruned' | 'verifyPaid'>;
   readonly files: FileStore;
   readonly answers: Pick<AnswerStore, 'removeChoice'>;
   readonly config: SpoolPlace;
@@ -59,7 +59,9 @@ export async function pruneRuns(context: PruneContext, limits: PruneLimits): Pro
     if (removed === undefined) kept.push(run);
     else pruned.push(removed);
   }
-  if (!limits.dryRun) await removeAllCopiesBut(config, copies, neededRuns(kept, limits.keep));
+  if (limits.dryRun) return pruned;
+  const begun = kept.find(({ source, state }) => source.limit === undefined && state !== 'superseded');
+  await removeAllCopiesBut(config, copies, await neededRuns(context, kept, [begun?.id, limits.keep]));
   return pruned;
 }
 
@@ -99,15 +101,15 @@ export async function unknownRunFolders(
 
 /**
  * Removes the copies of sources that no run of a pipeline needs any more. Called with the pipeline's lock. Keeps what an
- * unfinished run reads. Until their results are pruned, also keeps the copies of the last run that was not superseded,
- * and of the last sample: publishing one of them again, or sending its failed records again, would read them.
+ * unfinished run reads. Until their results are pruned, also keeps the copies of the last run and of the last sample:
+ * publishing one of them again, or sending its failed records again, would read them.
  */
 export async function removeUnneededCopies(
   config: SpoolPlace,
   { checkpoint, copies }: CopiesContext,
 ): Promise<void> {
   const runs = await checkpoint.runs(config.pipeline);
-  await removeAllCopiesBut(config, copies, neededRuns(runs, undefined));
+  await removeAllCopiesBut(config, copies, await neededRuns({ checkpoint, config }, runs));
 }
 
 async function removeAllCopiesBut(
@@ -123,24 +125,24 @@ async function removeAllCopiesBut(
 }
 
 interface CopiesContext {
-  readonly checkpoint: Pick<CheckpointReader, 'runs'>;
+  readonly checkpoint: Pick<CheckpointReader, 'runs' | 'latestRun'>;
   /** The store of copies that all machines see. */
   readonly copies?: SharedCopies | undefined;
 }
 
 /**
  * The runs whose copies are kept.
- * @param runs all runs of a pipeline, in any order. Those without results may be left out.
- * @param named another run whose copies are kept.
+ * @param runs all runs of a pipeline, newest first. Those without results may be left out.
+ * @param more other runs whose copies are kept.
  */
-function neededRuns(runs: readonly Run[], named: string | undefined): readonly Run[] {
+async function neededRuns(
+  { checkpoint, config }: Pick<PruneContext, 'config'> & Pick<CopiesContext, 'checkpoint'>,
+  runs: readonly Run[],
+  more: readonly (string | undefined)[] = [],
+): Promise<readonly Run[]> {
   const current = runs.filter(({ state }) => state !== 'superseded');
-  const newestOf = (some: readonly Run[]) =>
-    some.reduce<Run | undefined>(
-      (newest, run) => (newest === undefined || run.createdAt > newest.createdAt ? run : newest),
-      undefined,
-    )?.id;
-  const lastSample = newestOf(current.filter(({ source }) => source.limit !== undefined));
-  const kept = [newestOf(current.filter(({ source }) => source.limit === undefined)), lastSample, named];
+  const last = await checkpoint.latestRun(config.pipeline);
+  const lastSample = current.find(({ source }) => source.limit !== undefined);
+  const kept = [last?.id, lastSample?.id, ...more];
   return current.filter((run) => run.prunedAt === null && (isUnfinished(run) || kept.includes(run.id)));
 }

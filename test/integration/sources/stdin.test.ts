@@ -115,6 +115,16 @@ describe('in the library', () => {
     });
   });
 
+  it('is kept for a run that was published again after a newer one, when the next content is refused', async () => {
+    await withStdin(async (job) => {
+      const { run } = await job.enrich({}, given(night));
+      await job.enrich({}, given(sourceText(70)));
+      expect(await job.enrich({}, given(night))).toMatchObject({ run, publication: 3 });
+      expect(await job.failure({}, given('refused\n1\n'))).toMatchObject({ code: 'CONFIG_COLUMN_MISSING' });
+      expect(await publish(job.config(), 'last')).toMatchObject({ run, publication: 4 });
+    });
+  });
+
   it('may be gzipped', async () => {
     await withStdin(async (job) => {
       await job.enrich({}, given(gzipSync(night)));
