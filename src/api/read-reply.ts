@@ -242,13 +242,16 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((one) => isDeeper(one, levels - 1));
 }
 
-/** Ranges are `[<first>-<last>]`, 1-based; an empty range is `[0-0]`. */
+/**
+ * Ranges are `[<first>-<last>]`, 1-based; an empty range is `[0-0]`. A service that counts from 0 lists as many records.
+ * @returns null if a range cannot be read.
+ */
 function sumOfRanges(ranges: readonly (string | null | undefined)[]): number | null {
   let sum = 0;
   for (const range of ranges) {
     const [, first, last] = /^\s*\[\s*(\d{1,15})\s*-\s*(\d{1,15})\s*\]\s*$/.exec(range ?? '') ?? [];
-    if (first === undefined || last === undefined) return null;
-    sum += first === '0' ? 0 : Math.max(0, Number(last) - Number(first) + 1);
+    if (first === undefined) return null;
+    sum += Number(last) === 0 ? 0 : Math.max(0, Number(last) - Number(first) + 1);
   }
   return sum;
 }

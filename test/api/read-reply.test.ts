@@ -96,6 +96,7 @@ test('counts may be text, and a single count does not suffice', () => {
 
 test.each([
   ['[0-0]', 0],
+  ['[0-6]', 7],
   ['[1-1]', 1],
   [' [ 5 - 10 ] ', 6],
   ['[9-3]', 0],
