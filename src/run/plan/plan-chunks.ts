@@ -77,7 +77,8 @@ export async function leftOf(
     counts.unprocessed +
     counts.refused +
     held(counts);
-  const chunks = Math.max(all.count - settled(tally.chunks), 0);
+  // A split chunk is two chunks instead of one.
+  const chunks = Math.max(all.count + tally.chunks.split - settled(tally.chunks), 0);
   return { chunks, records: all.records - settled(tally.records), perhaps };
 }
 
