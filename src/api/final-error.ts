@@ -99,6 +99,8 @@ function orGiveUp(failure: Failure, { operation, facts }: Call): string {
 }
 
 const GO_ON = 'run the same command again: it goes on where this one stopped';
+const ANSWER_HERE =
+  'if the service has moved, ask its provider to answer here until this run is done, because its folios are asked for at this address only';
 const SEARCH_AGAIN = 'the search was not accepted and is not paid: run the same command again';
 
 /** A failure in one line. */
@@ -127,8 +129,9 @@ function ambiguousError(doubt: Doubt, what: string, call: Call, facts: ErrorFact
   const message = `${call.operation}: it is unknown whether the service accepted it: ${what}`;
   if (doubt === 'redirected') {
     const address = isSearch ? 'service.legacyBaseUrl' : 'service.baseUrl';
+    const stay = isSearch ? '' : `${ANSWER_HERE}; else `;
     const anew = isSearch ? '' : ' and start a new run with foliopipe run --new --yes, which pays again';
-    const hint = `redirects are never followed, and the request may be accepted and paid for: look at the service, then write the right address into ${address}${anew}`;
+    const hint = `redirects are never followed, and the request may be accepted and paid for: look at the service; ${stay}write the right address into ${address}${anew}`;
     return new AmbiguousUploadError('SERVICE_REDIRECTS', message, { doubt, hint, facts });
   }
   const hint = isSearch
@@ -161,10 +164,7 @@ interface Refusal {
 function refusalOf(status: number, call: Call): Refusal {
   const key = call.operation === 'search' ? 'service.legacyBaseUrl' : 'service.baseUrl';
   if (isRedirect(status)) {
-    const moved =
-      call.facts.folio === undefined
-        ? ''
-        : 'if the service has moved, ask its provider to answer here until this run is done, because its folios are asked for at this address only; else ';
+    const moved = call.facts.folio === undefined ? '' : `${ANSWER_HERE}; else `;
     const hint = `redirects are never followed; ${moved}write the right address into ${key}`;
     return { code: 'SERVICE_REDIRECTS', hint };
   }

@@ -79,7 +79,7 @@ async function notAFile(name: string, output: string, found: BigIntStats): Promi
   const details = (hint: string) => ({ hint, facts: { path: name, output } });
   if (found.isDirectory()) {
     const hint = isOutput
-      ? 'name a file in it, for example enriched.csv; or end the path with / for a folder of publications'
+      ? 'move it away; or name a file in it, for example enriched.csv; or end the path with / for a folder of publications'
       : MOVE_AWAY;
     return new ConfigError('OUTPUT_IS_FOLDER', `${role}${name} is a folder${why}`, details(hint));
   }

@@ -122,6 +122,8 @@ async function findFile(
     newest === undefined
       ? 'is not a file that this pipeline has published'
       : 'is no longer what was published';
+  // Of a file that this pipeline has not published, `foliopipe publish` says OUTPUT_FOREIGN.
+  const orPublish = newest === undefined ? '' : `; or replace it: foliopipe publish ${id}`;
   const message = `run ${id}: ${path} ${isOther}`;
   const facts = { run: id, path };
   if (prunedAt !== null) {
@@ -131,7 +133,7 @@ async function findFile(
     });
   }
   throw new ConfigError('OUTPUT_CHANGED', message, {
-    hint: `keep what is there under another name and type the same command again; or replace it: foliopipe publish ${id}`,
+    hint: `keep what is there under another name and type the same command again${orPublish}`,
     facts,
   });
 }

@@ -35,6 +35,8 @@ describe('an output that foliopipe did not write', () => {
       await writeFile(other, 'a report of somebody');
       expect(await job.failure({ output: { path: 'out/other.csv' } })).toMatchObject({
         ...refused,
+        // `foliopipe publish` would refuse it too.
+        hint: 'keep what is there under another name and type the same command again',
         message: expect.stringContaining('is not a file that this pipeline has published'),
       });
       expect(await readFile(other, 'utf8')).toBe('a report of somebody');
