@@ -1,6 +1,6 @@
 /** The rows of a state in Postgres, to copy them from there, into empty tables, or beside those of other pipelines. */
 import type { PostgresSession, Query } from '../../postgres/session.js';
-import { type Prepared, statement, type Value } from '../../postgres/statement.js';
+import { listOf, type Prepared, statement, type Value } from '../../postgres/statement.js';
 import type { Source } from '../../types.js';
 import { type CopiedTable, copiedTables, quoted } from './copied-tables.js';
 import type { CopiedRow, NewStateRows, StateRows } from './copy-rows.js';
@@ -87,16 +87,18 @@ export async function pipelinesThere(query: Query, pipelines: readonly string[])
   return (await query(found)).map(({ pipeline }) => pipeline).filter((name) => pipelines.includes(name));
 }
 
-const isRunThere = statement('SELECT FROM runs WHERE id = @run');
-
-/** Whether the runs of a state are in another one. All of them are added in one transaction, so it looks for one. */
-export async function hasRunsOf(query: Query, state: StateRows): Promise<boolean> {
-  const runs = copiedTables().find(({ name }) => name === 'runs')!;
-  let run: string | undefined;
-  await state.read(runs, async (rows) => {
-    run ??= String(rows[0]![runs.columns.indexOf('id')]);
-  });
-  return run !== undefined && (await query(isRunThere, { run })).length > 0;
+/** Whether the rows of a state are in another one. All are added in one transaction, so any run, or search, tells. */
+export async function hasRowsOf(query: Query, state: StateRows): Promise<boolean> {
+  for (const table of copiedTables().filter(({ columns }) => columns.includes('id'))) {
+    const at = table.columns.indexOf('id');
+    const ids: string[] = [];
+    await state.read(table, async (rows) => {
+      for (const row of rows) ids.push(String(row[at]));
+    });
+    const found = statement(`SELECT FROM ${table.name} WHERE id = ANY(@ids::text[]) LIMIT 1`);
+    if ((await query(found, { ids: listOf(ids) })).length > 0) return true;
+  }
+  return false;
 }
 
 /** The pipelines that have rows in a state. */

@@ -9,7 +9,7 @@ import { removeCopyMark, writeCopyMark } from '../../checkpoint/copy/copy-mark.j
 import { copyRows, expectUnchanged } from '../../checkpoint/copy/copy-rows.js';
 import {
   addedRows,
-  hasRunsOf,
+  hasRowsOf,
   pipelinesOfRows,
   pipelinesThere,
 } from '../../checkpoint/copy/postgres-rows.js';
@@ -97,7 +97,7 @@ export async function finishAddition(stateDir: string, database: PostgresState):
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
   try {
     // Not its pipelines: a run of the same name may have begun there since.
-    const isThere = await session.transaction(BEGIN, (query) => hasRunsOf(query, sqliteRows(connection)));
+    const isThere = await session.transaction(BEGIN, (query) => hasRowsOf(query, sqliteRows(connection)));
     if (isThere) await writeCopyMark(stateDir, { mark: 'moved', place: session.place, at: Date.now() });
     else await removeCopyMark(stateDir);
   } finally {

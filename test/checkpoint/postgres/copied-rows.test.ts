@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { copiedTables } from '../../../src/checkpoint/copy/copied-tables.js';
-import { postgresRows } from '../../../src/checkpoint/copy/postgres-rows.js';
+import { addedRows, hasRowsOf, postgresRows } from '../../../src/checkpoint/copy/postgres-rows.js';
 import { sqliteRows } from '../../../src/checkpoint/copy/sqlite-rows.js';
 import { openReadingConnection } from '../../../src/checkpoint/sqlite/open-for-reading.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
@@ -61,6 +61,25 @@ it('know the limit of a sample, so that no night goes on with it', async () => {
   await sqliteRows(connection).read(runs, (rows) => postgresRows(session).write(runs, rows));
   const found = await shared.database.query('SELECT record_limit::int AS most FROM foliopipe.runs');
   expect(found).toEqual([{ most: 5 }]);
+  await session.close();
+  connection.close();
+});
+
+it('are found again also in a state that has searches and no run', async () => {
+  const stateDir = await folder();
+  const checkpoint = await openSqliteCheckpoint(stateDir);
+  const search = { id: 's1', pipeline: 'asked', service: 'https://service.example', startedAt: 1 };
+  await checkpoint.recordSingleSearchIntent(search, { day: '2026-11-28', perRun: null, perDay: null, perMonth: null });
+  await checkpoint.close();
+  const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
+  const rows = sqliteRows(connection);
+  const session = await openStateConnection(shared.database);
+  await session.transaction('BEGIN', async (query) => {
+    expect(await hasRowsOf(query, rows)).toBe(false);
+    const searches = copiedTables().find(({ name }) => name === 'single_searches')!;
+    await rows.read(searches, (page) => addedRows(query).write(searches, page));
+    expect(await hasRowsOf(query, rows)).toBe(true);
+  });
   await session.close();
   connection.close();
 });
