@@ -27,9 +27,11 @@ export function publicationOf({ id, state, publication, confirmed }: Run): Publi
     `run ${id} is ${confirmed === null ? state : 'confirmed without an output'}, and has nothing to load`,
     {
       hint:
-        state === 'withheld' || confirmed !== null
-          ? `publish it anyway with: foliopipe publish ${id}; then: foliopipe load ${id}`
-          : 'finish it with: foliopipe run, which loads it too',
+        state === 'superseded'
+          ? 'see the runs that are done with: foliopipe runs'
+          : state === 'withheld' || confirmed !== null
+            ? `publish it anyway with: foliopipe publish ${id}; then: foliopipe load ${id}`
+            : 'finish it with: foliopipe run, which loads it too',
       facts: { run: id, state },
     },
   );

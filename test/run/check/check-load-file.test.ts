@@ -127,6 +127,7 @@ it.each<[string, Partial<Run>, string]>([
     { state: 'publishing', publication: publicationWith('rows of a') },
     'finish it with: foliopipe run, which loads it too',
   ],
+  ['superseded', { state: 'superseded' }, 'see the runs that are done with: foliopipe runs'],
   ['withheld', { state: 'withheld' }, 'publish it anyway with: foliopipe publish a; then: foliopipe load a'],
   [
     'confirmed without an output',
