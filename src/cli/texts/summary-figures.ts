@@ -106,6 +106,6 @@ export function timeLines({ thisProcess }: RunSummary): string[] {
     ...field('time', [`${formatDuration(total)}: ${parts.join(', ')}`, ...traffic].join('; ')),
     ...(admitted === null
       ? []
-      : field('folios', `the service allows ${formatCount(admitted)} open folios and ${refused}`)),
+      : field('folios', `the service allows ${countOf(admitted, 'open folio')} and ${refused}`)),
   ];
 }
