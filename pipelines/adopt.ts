@@ -43,6 +43,8 @@ export interface AdoptedChunk extends Adoption {
   /** The folio's status at the service. */
   readonly status: string;
   readonly rehearsal: boolean;
+  /** How many records the run has at most, if it is a sample (`limit`); null if it has the whole source. */
+  readonly sample: number | null;
 }
 
 /**
@@ -84,6 +86,7 @@ export async function adopt(config: Config, what: Adoption, options?: RunOptions
       serviceRecords: records,
       status,
       rehearsal,
+      sample: run.source.limit ?? null,
     };
   });
 }

@@ -98,9 +98,10 @@ export async function findFoliosGivenUp(
 }
 
 /** Says what a lost folio means for its records, and which command helps. */
-function lostFolioText(run: string, lost: FolioGivenUp): string {
+function lostFolioText(run: string, lost: FolioGivenUp, sample: number | null): string {
+  const limit = sample === null ? '' : ` --limit ${sample}`;
   const { chunk, folio } = lost;
-  return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
+  return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run${limit} asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
 /** Says what a folio that a person has given up means for its records, and how to bind it again. */
@@ -112,18 +113,20 @@ function abandonedText(run: string, abandoned: FolioGivenUp): string {
 /** What a person can do about chunks without an answer; names the first ones of the run. */
 export function helpTexts({
   run,
+  sample,
   adoptable,
   lost,
   abandoned,
 }: {
   readonly run: string;
+  readonly sample: number | null;
   readonly adoptable: readonly Adoptable[];
   readonly lost: readonly FolioGivenUp[];
   readonly abandoned: readonly FolioGivenUp[];
 }): readonly string[] {
   return [
     ...adoptable.map((one) => `chunk ${one.chunk} was possibly accepted; ${adoptHint(run, one)}`),
-    ...lost.map((one) => lostFolioText(run, one)),
+    ...lost.map((one) => lostFolioText(run, one, sample)),
     ...abandoned.map((one) => abandonedText(run, one)),
   ];
 }

@@ -36,7 +36,8 @@ export function addAdopt(command: Command, finish: Finish): void {
   );
 }
 
-function adoptedText({ run, chunk, folio, records, status, rehearsal }: AdoptedChunk): string {
+function adoptedText({ run, chunk, folio, records, status, rehearsal, sample }: AdoptedChunk): string {
+  const limit = sample === null ? '' : ` --limit ${sample}`;
   const what = rehearsal ? `rehearsal ${run}` : `run ${run}`;
-  return `${what}: chunk ${chunk} is bound to folio ${folio} (${countOf(records, 'record')}, ${status}); the next foliopipe run collects it\n`;
+  return `${what}: chunk ${chunk} is bound to folio ${folio} (${countOf(records, 'record')}, ${status}); the next foliopipe run${limit} collects it\n`;
 }

@@ -41,7 +41,7 @@ function warnings(summary: RunSummary, terms: NextTerms): string[] {
 
 /** What a person can do about single chunks. Names only the first ones, as the summary does. */
 export function chunkTexts(
-  summary: Pick<RunSummary, 'run' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>,
+  summary: Pick<RunSummary, 'run' | 'sample' | 'adoptable' | 'lost' | 'abandoned' | 'chunks'>,
 ): readonly string[] {
   const {
     run,

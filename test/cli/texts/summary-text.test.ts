@@ -220,6 +220,8 @@ describe('summaryText', () => {
     );
     expect(text).toContain('chunk 9: folio d7b2 is lost (1 record FAILED as before)');
     expect(text).not.toContain('more chunk');
+    const sample = textOf({ sample: 100, lost: [{ ...chunk, chunk: 3, round: 0 }] });
+    expect(sample).toContain('; the next foliopipe run --limit 100 asks for it again;');
   });
   it('says how many more chunks without an answer there are than it names', () => {
     const chunks = { all: 40, byState: { ...nothingTallied, downloaded: 4, unprocessed: 35, ambiguous: 1 } };
@@ -300,6 +302,8 @@ describe('the figures of a summary', () => {
   folios    the service allows 8 open folios and has refused more of them (429):
             concurrency.folios is too high for it
 `);
+    const one = { ...figures, thisProcess: { ...figures.thisProcess, admitted: 1 } };
+    expect(textOf(one)).toContain('the service allows 1 open folio and has refused');
   });
 
   it('say once what was saved', () => {

@@ -118,6 +118,15 @@ describe('adopting', () => {
     });
   });
 
+  it('names the sample to which the chunk belongs: only a run with its limit collects the folio', async () => {
+    await withJob({ behaviour: { trouble: lost(2) } }, async (job) => {
+      const { run } = await job.enrich(hold, { limit: 30 });
+      const adopted = await adopt(job.config(hold), { run, chunk: 2, folio: folioOf(job, 2) });
+      expect(adopted).toMatchObject({ run, sample: 30 });
+      expect(await job.enrich(hold, { limit: 30 })).toMatchObject({ run, adoptable: [] });
+    });
+  });
+
   it('recognises the upload by its description if the service renames files', async () => {
     const tracking = (reply: Record<string, unknown>) => ({
       ...reply,
