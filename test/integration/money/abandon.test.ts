@@ -14,6 +14,7 @@ import {
   reportRun,
   retry,
 } from '../../../pipelines/index.js';
+import { openSqlite } from '../../../src/sqlite-driver.js';
 import type { Behaviour } from '../../fake-service/behaviour.js';
 import { openFakeService } from '../../fake-service/fake-service.js';
 import { firstUploadOf } from '../../fake-service/troubles.js';
@@ -183,6 +184,12 @@ describe('a folio past poll.timeout', () => {
     await withJob({ behaviour: stuck(4), config: impatient }, async (job) => {
       const run = await runInto(job, {});
       await abandon(job.config(), { run, chunk: 4 });
+      // An old copy of the checkpoint lacks a paid chunk in the same way.
+      const db = openSqlite(join(job.config().stateDir, 'checkpoint.db'));
+      db.exec('PRAGMA foreign_keys = OFF; DELETE FROM chunks WHERE number = 1');
+      db.close();
+      const behind = { code: 'CHECKPOINT_BEHIND', exitCode: 2 };
+      await expect(abandon(job.config(), { run, chunk: 4 })).rejects.toMatchObject(behind);
       await loseCheckpoint(job);
       await recover(job.config());
       expect(await job.enrich()).toMatchObject({ run, exitCode: 3, counts: { unprocessed: 10 } });
