@@ -119,7 +119,8 @@ const ways: readonly Step[] = [
   ),
   ...way('r1', 'recordWithheld', 'recordReopened', 'recordWithheld 1 2', 'close', 'recordSourceStamp 1 1'),
   ...way('r1', 'recordSegment', 'recordSegment 1 1', 'recordSegmentsForgotten 1 1', 'recordPruned'),
-  ...way('r2', 'recordRun', 'recordCut', 'recordIntent', 'recordAmbiguous', 'recordHeld', 'recordMerged'),
+  ...way('r2', 'recordRun', 'recordSearchIntent', 'recordSingleSearchIntent 4'),
+  ...way('r2', 'recordCut', 'recordIntent', 'recordAmbiguous', 'recordHeld', 'recordMerged'),
   ...way(
     'r2',
     'recordPublishing',
