@@ -27,7 +27,11 @@ const publish: Change = async (checkpoint) => {
 
 const forgotten: Readonly<Record<string, Forgotten>> = {
   'that two services answered': {
-    after: (checkpoint) => checkpoint.recordMixed('r1'),
+    before: (checkpoint) => checkpoint.recordJoin('r1', { by: 'echo', columns: ['name'], judged: null }),
+    after: async (checkpoint) => {
+      await checkpoint.recordUnjoined('r1');
+      await checkpoint.recordMixed('r1');
+    },
     told: /that more than one service has answered/,
   },
   'that it was superseded': {
@@ -161,7 +165,7 @@ function factsOf(folder: string) {
   const database = openSqlite(join(folder, 'checkpoint.db'), { readonly: true });
   const all = (sql: string) => database.prepare<[], Record<string, unknown>>(sql).all();
   const facts = {
-    runs: all('SELECT id, state, mixed, rehearsal, pruned_at, finished_at FROM runs'),
+    runs: all('SELECT id, state, mixed, rehearsal, join_way, pruned_at, finished_at FROM runs'),
     publications: all('SELECT pipeline, number, run, path, bytes, sha256 FROM publications'),
     uploads: all('SELECT chunk, attempt, state, folio FROM uploads'),
   };
