@@ -96,7 +96,7 @@ function runRow(run: RebuiltRun): object {
     chunks: run.isAllCut ? counted || run.prunedChunks : null,
     columns: run.columns && JSON.stringify(run.columns),
     round: run.round,
-    rehearsal: Number(run.isRehearsal || head.choice?.rehearsal === true),
+    rehearsal: Number(run.isRehearsal),
     mixed: Number(run.isMixed),
     publication: run.publication && JSON.stringify(run.publication),
     partial: run.partial && JSON.stringify(run.partial),
