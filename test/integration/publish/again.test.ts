@@ -13,6 +13,7 @@ import {
   retry,
   summarizeRun,
 } from '../../../pipelines/index.js';
+import { lockOutput } from '../../../src/checkpoint/sqlite/output-lock.js';
 import { B, enrichB, expectPublication, listen, withDoneJob } from '../../helpers/jobs/done-job.js';
 import {
   type Changes,
@@ -94,6 +95,9 @@ describe('a done run', () => {
     await withDoneJob(async (job, run) => {
       await rm(`${job.outputPath}._SUCCESS`);
       await writeFile(`${job.outputPath}._PARTIAL`, 'of another time');
+      const other = await lockOutput(job.outputPath, { pid: 1, command: 'run', since: 0 });
+      expect(await job.failure()).toMatchObject({ code: 'OUTPUT_LOCKED' });
+      if (other.kind === 'held') await other.lock.close();
       const { said, logger } = listen();
       expect(await job.enrich({}, { logger })).toMatchObject({ publication: 1, publishedAgain: null });
       expect(said).toContain(`run ${run}: the marker of its output was missing and is written again`);
