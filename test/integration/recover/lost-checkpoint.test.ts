@@ -2,7 +2,7 @@
 import { cp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type ConfigError, openCheckpointReader, recover } from '../../../pipelines/index.js';
+import { type ConfigError, openCheckpointReader, publish, recover } from '../../../pipelines/index.js';
 import { openSqliteCheckpoint } from '../../../src/checkpoint/sqlite/open-sqlite-checkpoint.js';
 import { hintOf } from '../../../src/hints.js';
 import { readLedger } from '../../../src/report/ledger.js';
@@ -119,6 +119,7 @@ describe('a run that is done', () => {
       const done = await job.enrich();
       const ledger = await ledgerOf(job);
       const requests = job.service.seen.length;
+      const folder = path.join(job.config().stateDir, 'runs', done.run);
       await loseCheckpoint(job);
       await recover(job.config());
       expect(await ledgerOf(job)).toEqual(ledger);
@@ -132,6 +133,18 @@ describe('a run that is done', () => {
       expect(await reader.knownColumns('hostile', job.service.url)).toEqual(columns);
       await reader.close();
       expect(job.service.seen.length).toBe(requests);
+
+      // The parts of a chunk are lost too, while the service is out.
+      await loseCheckpoint(job);
+      for (const part of await readdir(folder))
+        if (part.startsWith('part-000002-')) await rm(path.join(folder, part));
+      await recover(job.config());
+      await rm(job.outputPath);
+      job.service.behaviour = { trouble: () => ({ kind: 'answer', status: 503 }) };
+      const changes = { retry: { giveUpAfter: '50ms' } };
+      const outage = { code: 'SERVICE_UNAVAILABLE', exitCode: 5 };
+      expect(await job.failure(changes)).toMatchObject(outage);
+      await expect(publish(job.config(changes), done.run)).rejects.toMatchObject(outage);
     });
   });
 
