@@ -84,11 +84,12 @@ const commandInText = new RegExp(
   'g',
 );
 
-/** Whether a command takes a flag. Those without `--limit` name a sample by its run. */
+/** Whether a command takes a flag. Those without `--limit` name a sample by its run; `--output` of `report` is its page. */
 function takes(command: string, { name, value }: ConfigFlag): boolean {
   // The commands of a fleet read only `state` and `scratchDir`.
   const isFleet = /^foliopipe (?:worker|fleet|enqueue --\w+)$/.test(command);
   if (isFleet) return name === '-c' || (name === '--set' && /^(?:state|scratchDir)=/.test(value));
+  if (name === '--output') return command !== 'foliopipe report';
   return name !== '--limit' || /^foliopipe (?:run|submit|collect|plan)$/.test(command);
 }
 

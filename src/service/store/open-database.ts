@@ -23,7 +23,7 @@ export function openDatabase(path: string): Database {
     db.close();
     if (!isBusy(error)) throw unusable(error, path);
     throw new LockedError('SERVICE_LOCKED', `another local service uses ${path}`, {
-      hint: 'stop it, or give this one another data folder: foliopipe serve --data FOLDER',
+      hint: 'stop it, or give this one another data folder: foliopipe serve --data FOLDER; with service.embedded, another stateDir',
       facts: { path },
       cause: error,
     });

@@ -64,6 +64,8 @@ describe('a command in a text', () => {
     ['foliopipe 0.1 wrote /srv/foliopipe runs', 'foliopipe 0.1 wrote /srv/foliopipe runs'],
     ['the next foliopipe run does not wait', 'the next foliopipe run does not wait'],
     ['foliopipe serve', 'foliopipe serve'],
+    // Its own `--output` is the page.
+    ['foliopipe report RUN', 'foliopipe report -c other.yaml --set source.maxRejected=1 RUN'],
   ])('%s', (text, completed) => {
     expect(completeCommands(text, flags)).toBe(completed);
     expect(completeCommands(text, [])).toBe(text);
