@@ -69,7 +69,12 @@ it('are found again also in a state that has searches and no run', async () => {
   const stateDir = await folder();
   const checkpoint = await openSqliteCheckpoint(stateDir);
   const search = { id: 's1', pipeline: 'asked', service: 'https://service.example', startedAt: 1 };
-  await checkpoint.recordSingleSearchIntent(search, { day: '2026-11-28', perRun: null, perDay: null, perMonth: null });
+  await checkpoint.recordSingleSearchIntent(search, {
+    day: '2026-11-28',
+    perRun: null,
+    perDay: null,
+    perMonth: null,
+  });
   await checkpoint.close();
   const connection = openReadingConnection(join(stateDir, 'checkpoint.db'))!;
   const rows = sqliteRows(connection);
