@@ -74,13 +74,12 @@ async function checkAlone(transaction: Transaction, load: LoadTable, name: Table
 export async function tryLoad(transaction: Transaction, load: LoadTable): Promise<void> {
   // Until the service's columns are known, the output lacks them, although they may still come.
   const isWhole = load.columns.some(({ role }) => role === 'answer');
-  let target = await findTarget(transaction, load, isWhole);
-  if (target.found === undefined) {
-    // The load of another pipeline may be making the table: then a statement that makes it here would fail.
-    await transaction.lock(target.name);
-    target = await findTarget(transaction, load, isWhole);
-  }
-  const { name, found, fitted } = target;
+  const name = await transaction.tableName(load.table);
+  // The load of another pipeline may be making the table: then a statement that makes it here would fail. It is locked
+  // first, as by a load, so that the two never wait for each other.
+  if ((await transaction.readTable(name)) === undefined) await transaction.lock(name);
+  const target = await findTarget(transaction, load, isWhole);
+  const { found, fitted } = target;
   for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
   if (found === undefined) {
     for (const statement of createTable(transaction.dialect, quoteTable(name), load.mode, fitted.columns))

@@ -9,11 +9,12 @@ const server = usePostgres();
 
 it('waits for that load, and finds the table', async () => {
   const database = await server.createDatabase();
-  await database.query(createLoadsText('foliopipe_loads'));
   const client = await database.connect();
-  // As a load does it.
-  await client.query(`begin; select pg_advisory_xact_lock(hashtextextended('foliopipe public.firms', 0));
-    create table firms (id text, status text, foliopipe_run text)`);
+  // As the first load of a database does it.
+  const lock = (name: string) =>
+    client.query(`select pg_advisory_xact_lock(hashtextextended('foliopipe public.${name}', 0))`);
+  await client.query('begin');
+  await lock('firms');
   const target = createLoadTarget({
     address: new DatabaseAddress(database.url),
     connectMs: 5_000,
@@ -28,7 +29,9 @@ it('waits for that load, and finds the table', async () => {
   const checked = target.check(table, new AbortController().signal).catch((error: unknown) => error);
   const waiting = 'select from pg_locks where not granted';
   await expect.poll(async () => (await database.query(waiting)).length).toBe(1);
-  await client.query('commit');
+  await lock('foliopipe_loads');
+  await client.query(createLoadsText('foliopipe_loads'));
+  await client.query('create table firms (id text, status text, foliopipe_run text); commit');
   expect(await checked).toBeUndefined();
   await client.end();
 });
