@@ -121,7 +121,7 @@ describe('publications', () => {
           await checkpoint.recordDone('r1', at);
         });
       }
-      await within(folder, (checkpoint) => checkpoint.recordPublishing('r1', samplePublication));
+      await within(folder, publish);
       const facts = factsOf(folder);
       expect(facts.publications).toMatchObject([{ number: 1 }, { number: 2 }, { number: 3 }]);
       if (isRewritten) {
@@ -134,6 +134,7 @@ describe('publications', () => {
       expect(factsOf(folder)).toEqual(facts);
       await within(folder, expectWhole);
       await within(folder, async (checkpoint) => {
+        await checkpoint.recordReopened('r1');
         const { number } = await checkpoint.recordPublishing('r1', { ...samplePublication, bytes: 7 });
         expect(number).toBe(4);
       });
@@ -165,7 +166,9 @@ function factsOf(folder: string) {
   const database = openSqlite(join(folder, 'checkpoint.db'), { readonly: true });
   const all = (sql: string) => database.prepare<[], Record<string, unknown>>(sql).all();
   const facts = {
-    runs: all('SELECT id, state, mixed, rehearsal, join_way, pruned_at, finished_at FROM runs'),
+    runs: all(
+      'SELECT id, state, mixed, rehearsal, join_way, partial IS NULL AS whole, pruned_at, finished_at FROM runs',
+    ),
     publications: all('SELECT pipeline, number, run, path, bytes, sha256 FROM publications'),
     uploads: all('SELECT chunk, attempt, state, folio FROM uploads'),
   };
