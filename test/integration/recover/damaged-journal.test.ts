@@ -30,6 +30,11 @@ const accounted: Readonly<Record<string, Damage>> = {
 const unaccounted: Readonly<Record<string, Damage>> = {
   'a line that is unreadable': [/"type":"cut","chunk":2/, /.+/, 'x'],
   'a line that lost a block': [/"type":"cut","chunk":2/, '"firstRecord"', '\0'.repeat(512)],
+  'a line that ends as an intent does': [
+    /"type":"cut","chunk":2/,
+    '"firstRecord"',
+    '"firstRecord":1,"attempt":9,"at"',
+  ],
   'two lines in one': [/"type":"cut","chunk":2/, /$/, '{"type":"intent","chunk":9,"crc":"12345678"}'],
   'an intent with another chunk': [/"type":"intent","chunk":2/, '"chunk":2', '"chunk":9'],
   'an intent with another known chunk': [
@@ -57,6 +62,19 @@ describe('a damaged journal beside a complete checkpoint', () => {
       await within(folder, complete);
       const line = await damageLines(folder, damage);
       await expectLost(folder, new RegExp(`line ${line} of .*may hold a payment`));
+    });
+  });
+
+  it('is written again if a kill has left files of a run whose results were removed', async () => {
+    await withPaid(async (folder) => {
+      await within(folder, async (checkpoint) => {
+        await complete(checkpoint);
+        await checkpoint.recordDone('r1', 9);
+        await checkpoint.recordPruned('r1', 10);
+      });
+      await writeFile(join(folder, 'runs', 'r1', 'chunk-000003.csv'), 'x');
+      await damageLines(folder, accounted['a folio']!);
+      expect(await recovered(folder)).toMatchObject([{ found: 'renewed' }]);
     });
   });
 
