@@ -1,6 +1,6 @@
 /** Rows in and rows out: records that a program hands in, rows that it takes as they come, and the confirmation that it has them. */
 import { once } from 'node:events';
-import { readdir, readFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
@@ -468,6 +468,11 @@ describe('confirm', () => {
           facts: { given: 0, left: 60 },
         });
         await all(enrichedRecords(run));
+        const { path } = run.source.files[0]!;
+        const source = await readFile(path);
+        await appendFile(path, 'x');
+        await expect(run.confirm()).rejects.toMatchObject({ code: 'SOURCE_CHANGED' });
+        await writeFile(path, source);
         const [summary, second] = await Promise.all([run.confirm(), run.confirm()]);
         expect(second.state).toBe('done');
         const { state, finishedAt, counts } = summary;
