@@ -44,6 +44,8 @@ const unaccounted: Readonly<Record<string, Damage>> = {
   ],
   'an intent without a file name': [/"type":"intent","chunk":2/, 'r1-2-1', 'X1-2-1'],
   'another folio': [/"type":"accepted","chunk":2/, 'folio-2', 'folio-8'],
+  'a search at another time': [/"type":"search"/, '"at":7', '"at":8'],
+  'a publication without its number': [/"type":"publishing"/, '"number"', '"nXmber"'],
   'a search for another record': [/"type":"search"/, '"record":3', '"record":2'],
 };
 
