@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { copyState, loadConfig, submit } from '../../../pipelines/index.js';
-import { openPostgresState } from '../../../src/checkpoint/postgres/open-postgres-state.js';
+import { createLeases } from '../../../src/checkpoint/postgres/lease.js';
+import { openShortConnection } from '../../../src/checkpoint/postgres/open-postgres-state.js';
 import { createFileLock } from '../../../src/checkpoint/sqlite/pipeline-lock.js';
 import { DatabaseAddress } from '../../../src/config/sections/load-section.js';
 import { createReleasers } from '../../../src/run/open/releasers.js';
@@ -325,10 +326,12 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
   for (const place of [back, third]) await expect(copy(to, place, stop)).rejects.toThrow('stopped');
   expect(await run('status', '--state-dir', back.stateDir)).toBe('STATE_COPY_UNFINISHED');
   // A pipeline without a lease begins in the database while it is copied, and another one has ended meanwhile.
-  const late = await openPostgresState(to.state);
+  const leases = await openShortConnection(to.state);
+  // A copy waits until it sees a renewal, because the process of a lease may be gone.
+  const late = createLeases(async () => leases, { held: undefined }, { lease: 30_000, renew: 500 });
   const label = (text: string) => database.query('UPDATE foliopipe.runs SET label = $1', [text]);
   const changes = [
-    ['PIPELINE_LOCKED', async () => releasers.add(await late.lock.take('late', holder))],
+    ['PIPELINE_LOCKED', async () => releasers.add(await late.take('late', holder))],
     ['STATE_COPY_DIFFERS', () => label('changed')],
   ] as const;
   for (const [code, change] of changes) {
@@ -336,7 +339,7 @@ it('a copy is begun again after a stop, and neither state is used twice', async 
     expect(await copied).toMatchObject({ code });
     await releasers.close();
   }
-  await late.close();
+  await leases.close();
   await label('begun meanwhile');
   expect(await database.query('SELECT FROM foliopipe.copy_marks')).toEqual([]);
   const returned = await copy(to, back);
