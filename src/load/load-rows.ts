@@ -45,9 +45,9 @@ interface FoundTarget {
 async function findTarget(
   transaction: Transaction,
   load: LoadTable,
+  name: TableName,
   comparesLast: boolean,
 ): Promise<FoundTarget> {
-  const name = await transaction.tableName(load.table);
   await createLoadsTable(transaction, name);
   const last = await lastLoad(transaction, name, load.pipeline);
   await checkAlone(transaction, load, name);
@@ -78,7 +78,7 @@ export async function tryLoad(transaction: Transaction, load: LoadTable): Promis
   // The load of another pipeline may be making the table: then a statement that makes it here would fail. It is locked
   // first, as by a load, so that the two never wait for each other.
   if ((await transaction.readTable(name)) === undefined) await transaction.lock(name);
-  const target = await findTarget(transaction, load, isWhole);
+  const target = await findTarget(transaction, load, name, isWhole);
   const { found, fitted } = target;
   for (const statement of tryLoadsStatements(name)) await transaction.query(statement);
   if (found === undefined) {
@@ -102,9 +102,10 @@ export async function loadRows(
   request: LoadRequest,
   at: LoadOptions['at'],
 ): Promise<Loaded> {
-  await transaction.lock(await transaction.tableName(request.table));
-  const target = await findTarget(transaction, request, true);
-  const { name, found, last, fitted } = target;
+  const name = await transaction.tableName(request.table);
+  await transaction.lock(name);
+  const target = await findTarget(transaction, request, name, true);
+  const { found, last, fitted } = target;
   const nothing = { already: true, base: null, written: 0, removed: 0, added: [] };
   if (isLoaded(request, last)) {
     if (found !== undefined) return nothing;

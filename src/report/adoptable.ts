@@ -97,11 +97,19 @@ export async function findFoliosGivenUp(
   return found;
 }
 
+/**
+ * The flag with which `run`, `submit` and `collect` go on with a sample: without it, they would begin, or go on with, the
+ * whole source.
+ * @param sample the most records of the run; null if it has the whole source.
+ */
+export function limitFlag(sample: number | null): string {
+  return sample === null ? '' : ` --limit ${sample}`;
+}
+
 /** Says what a lost folio means for its records, and which command helps. */
 function lostFolioText(run: string, lost: FolioGivenUp, sample: number | null): string {
-  const limit = sample === null ? '' : ` --limit ${sample}`;
   const { chunk, folio } = lost;
-  return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run${limit} asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
+  return `chunk ${chunk}: folio ${folio} is lost (${outcomeText(lost)}); the next foliopipe run${limitFlag(sample)} asks for it again; or ${adoptCommand(run, chunk, 'FOLIO')}`;
 }
 
 /** Says what a folio that a person has given up means for its records, and how to bind it again. */

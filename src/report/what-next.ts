@@ -4,6 +4,7 @@ import type { Config } from '../config/schema.js';
 import { frozenOutputPath, type OutputRun, withOutputPath } from '../config/sections/output-path.js';
 import { countOf, formatAmount, formatCount } from '../quantities.js';
 import type { Counts } from '../types.js';
+import { limitFlag } from './adoptable.js';
 import { enoughTolerance, exceededReasons, isTolerated, judgedCounts, roomyTolerance } from './exit-code.js';
 import { priceOf } from './origins.js';
 import type { RunSummary } from './run-summary.js';
@@ -184,8 +185,7 @@ function prunedText(prunedAt: number, { mayRetry }: Pick<NextTerms, 'mayRetry'>)
 
 function goOn({ run, chunks, state, sample }: Ended): NextWay {
   const isWaiting = state === 'open' && chunks.byState.submitted > 0;
-  // Without the flag, the command would begin, or go on with, the whole job.
-  const limit = sample === null ? '' : ` --limit ${sample}`;
+  const limit = limitFlag(sample);
   return {
     command: `foliopipe run${limit}`,
     effect: `goes on with it${isWaiting ? `, or foliopipe collect${limit} fetches what was sent` : ''}; foliopipe status --run ${run} shows whether a process does so already`,

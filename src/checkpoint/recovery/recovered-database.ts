@@ -179,8 +179,12 @@ function setAside(path: string, at: number): readonly string[] {
 }
 
 function asidePath(path: string, at: number): string {
-  const time = new Date(at).toISOString().replaceAll(/[-:.]/g, '');
-  return `${path}.${time}.bak`;
+  return `${path}${asideEnding(at, 'bak')}`;
+}
+
+/** The ending of a file that is kept beside the one that replaces it. To the millisecond, so that no other one has it. */
+export function asideEnding(at: number, kind: 'bak' | 'replaced'): string {
+  return `.${new Date(at).toISOString().replaceAll(/[-:.]/g, '')}.${kind}`;
 }
 
 /** Keeps a file under a second name: as a hard link, or as a copy if the file system has no hard links. */

@@ -9,6 +9,7 @@ import { checkCall } from '../../check-call.js';
 import { runsWithFiles } from '../../checkpoint/journal/files-in-state.js';
 import { addSearches } from '../../checkpoint/journal/search-journal.js';
 import { lockedError } from '../../checkpoint/pipeline-lock.js';
+import { asideEnding } from '../../checkpoint/recovery/recovered-database.js';
 import { type CopiedDatabase, checkDatabaseCopy } from '../../checkpoint/sqlite/copy-database.js';
 import { holderHere } from '../../checkpoint/sqlite/lock-file.js';
 import {
@@ -179,8 +180,8 @@ async function putBack({ folder, stateDir, list, database, at, signal }: Restori
   const isComplete = await knowsPayments(stateDir, database);
   await markRestoring(stateDir, { restoredAt: at, backupAt: list.createdAt, unfinished: folder });
 
-  // To the millisecond, so that no other restore has it. `recover`, which gets the same time, has another ending.
-  const end = `.${new Date(at).toISOString().replaceAll(/[-:.]/g, '')}.replaced`;
+  // `recover`, which gets the same time, has another ending.
+  const end = asideEnding(at, 'replaced');
   const aside: string[] = [];
   const setAside = (path: string) => {
     const from = join(stateDir, path);

@@ -20,21 +20,22 @@ interface LoadFileOptions {
  * The publication that a load of the run takes.
  * @throws ConfigError `RUN_UNFINISHED`.
  */
-export function publicationOf({ id, state, publication, confirmed }: Run): Publication {
+export function publicationOf(run: Run): Publication {
+  const { id, state, publication, confirmed } = run;
   if (state === 'done' && publication !== null) return publication;
   throw new ConfigError(
     'RUN_UNFINISHED',
     `run ${id} is ${confirmed === null ? state : 'confirmed without an output'}, and has nothing to load`,
-    {
-      hint:
-        state === 'superseded'
-          ? 'see the runs that are done with: foliopipe runs'
-          : state === 'withheld' || confirmed !== null
-            ? `publish it anyway with: foliopipe publish ${id}; then: foliopipe load ${id}`
-            : 'finish it with: foliopipe run, which loads it too',
-      facts: { run: id, state },
-    },
+    { hint: unloadedHint(run), facts: { run: id, state } },
   );
+}
+
+function unloadedHint({ id, state, confirmed }: Run): string {
+  if (state === 'superseded') return 'see the runs that are done with: foliopipe runs';
+  if (state === 'withheld' || confirmed !== null) {
+    return `publish it anyway with: foliopipe publish ${id}; then: foliopipe load ${id}`;
+  }
+  return 'finish it with: foliopipe run, which loads it too';
 }
 
 /** @throws ConfigError `LOAD_NEEDS_CSV`, `OUTPUT_MISSING`, `OUTPUT_CHANGED`. */
